@@ -1,0 +1,90 @@
+"""parakit: see how one neural network is trained across many devices.
+
+    import parakit as pk
+
+    schedule = pk.schedule("1f1b", devices=4, microbatches=8)
+    timeline = pk.simulate(schedule, forward=1.0, backward=2.0)
+    pk.draw.grid(timeline)        # a picture, in any notebook
+    pk.explore.pipeline()         # the same, with sliders
+
+Nothing is loaded until it is first touched, so the import itself costs next to nothing.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from parakit import draw, explore, learn
+    from parakit.memory import MemoryReport, memory
+    from parakit.model import Model
+    from parakit.pipeline import Problem, Schedule, ScheduleError, Timeline, schedule, schedules, simulate
+    from parakit.plan import Plan, PlanError
+
+_HOME = {
+    "Model": "parakit.model",
+    "Plan": "parakit.plan",
+    "PlanError": "parakit.plan",
+    "memory": "parakit.memory",
+    "MemoryReport": "parakit.memory",
+    "Problem": "parakit.pipeline",
+    "Schedule": "parakit.pipeline",
+    "ScheduleError": "parakit.pipeline",
+    "Timeline": "parakit.pipeline",
+    "schedule": "parakit.pipeline",
+    "schedules": "parakit.pipeline",
+    "simulate": "parakit.pipeline",
+}
+_SUBPACKAGES = ("draw", "explore", "learn")
+
+__all__ = [
+    "Model",
+    "Plan",
+    "PlanError",
+    "memory",
+    "MemoryReport",
+    "Problem",
+    "Schedule",
+    "ScheduleError",
+    "Timeline",
+    "schedule",
+    "schedules",
+    "simulate",
+    "draw",
+    "explore",
+    "learn",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"parakit.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"parakit has no {name!r}; it has {', '.join(sorted(__all__))}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Face(ModuleType):
+    """The package, whose function `memory` keeps its name when the module `memory` is loaded.
+
+    Python binds a submodule to its package under the submodule's name; where the public
+    function has the same name, the function is what `pk.memory` has to be.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and _HOME.get(name) == value.__name__:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

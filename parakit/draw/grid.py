@@ -1,0 +1,184 @@
+"""The stage-by-time grid: what each device does when, and when it waits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parakit.checks import shown
+from parakit.draw.frame import LEFT, RIGHT, TOP, WIDTH, heading, legend, pitch, row_names
+from parakit.draw.picture import Picture
+from parakit.draw.scene import SMALLEST_CELL, Box, Cells, Line, Scene, Text, nice_ticks
+from parakit.names import cell, count, stage_letters
+from parakit.pipeline import Kind, Timeline
+from parakit.units import number, percent
+
+_MOST_ROWS = 512
+
+
+def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = None) -> Picture:
+    """The grid of a timeline: a row a device, a cell an action, A1, B1, …, idle time hatched.
+
+    Args:
+        timeline: what to draw.
+        rows: leave room for this many rows, so that the picture keeps its box while a slider
+            changes the number of devices; None means as many as there are.
+        follow: a microbatch, from 0, whose cells are outlined.
+
+    Raises:
+        ValueError: more than 512 devices, or there is no such microbatch.
+    """
+    devices = timeline.devices
+    if devices > _MOST_ROWS:
+        raise ValueError(f"a grid of {devices:,} rows cannot be read: draw at most {_MOST_ROWS} stages")
+    microbatches = timeline.schedule.microbatches
+    if follow is not None and not 0 <= follow < microbatches:
+        raise ValueError(f"follow is {shown(follow)}: microbatches count from 0 to {microbatches - 1}")
+    room = max(rows or devices, devices)
+    step = pitch(room)
+    height = step - (6.0 if step >= 25 else max(step * 0.15, 1.0))
+    span = timeline.span
+    scale = (RIGHT - LEFT) / span if span else 0.0
+    bottom = TOP + devices * step
+    headline, subtitle = _words(timeline)
+    parts: list[Cells | Box | Line | Text] = [
+        *heading(headline, subtitle),
+        *(
+            Box(x=LEFT, y=TOP + row * step, width=RIGHT - LEFT, height=height, role="idle")
+            for row in range(devices)
+        ),
+        *row_names([f"stage {stage_letters(row)}" for row in range(devices)], step, height),
+        _cells(timeline, step, height, scale),
+        *_outlines(timeline, follow, step, height, scale),
+        *_axis(timeline, bottom, scale),
+        *legend([*_kinds(timeline), ("idle", "idle (the bubble)")], bottom + 52),
+    ]
+    scene = Scene(
+        width=WIDTH,
+        height=TOP + room * step + 76,
+        headline=headline,
+        alt=alt(timeline),
+        parts=tuple(parts),
+    )
+    return Picture(scene)
+
+
+def alt(timeline: Timeline) -> str:
+    """What a sighted reader would see, in words."""
+    schedule = timeline.schedule
+    what = "forward only" if schedule.forward_only else f"schedule {schedule.name}"
+    held = "" if schedule.forward_only else f"; at most {_held(timeline)} microbatches held"
+    return (
+        f"{count(timeline.devices, 'stage')}, {count(schedule.microbatches, 'microbatch')}, {what}, "
+        f"{_length(timeline)}; idle share {percent(timeline.idle_share)}{held}"
+    )
+
+
+def _length(timeline: Timeline) -> str:
+    span = timeline.span
+    return count(int(span), "slot") if span == int(span) else f"{number(span)} slots"
+
+
+def _held(timeline: Timeline) -> str:
+    held = timeline.in_flight.tolist()
+    return ", ".join(map(str, held)) if len(held) <= 8 else f"{max(held)} to {min(held)}"
+
+
+def _words(timeline: Timeline) -> tuple[str, str]:
+    schedule = timeline.schedule
+    idle, whole = float(timeline.idle.sum()), timeline.devices * timeline.span
+    share = percent(timeline.idle_share)
+    if timeline.devices == 1 and idle < 1e-9:
+        headline = "One device alone never waits: no stage-slot is idle"
+    elif abs(idle - round(idle)) < 1e-9 and abs(whole - round(whole)) < 1e-9:
+        headline = f"{round(idle):,} of {round(whole):,} stage-slots are idle: {share}"
+    else:
+        headline = f"{share} of the stages' time is idle"
+    sizes = f"{count(timeline.devices, 'stage')}, {count(schedule.microbatches, 'microbatch')}"
+    if schedule.forward_only:
+        return headline, f"{sizes}, forward only (backward work left out)"
+    return headline, f"{schedule.name}, {sizes}{_ratio(timeline)}; at most {_held(timeline)} microbatches held"
+
+
+def _ratio(timeline: Timeline) -> str:
+    """How long backward takes against forward, where that is one number."""
+    took = timeline.end - timeline.start
+    forward, backward = took[timeline.kind == Kind.F], took[timeline.kind == Kind.B]
+    if not len(forward) or not len(backward) or np.ptp(forward) > 1e-9 or np.ptp(backward) > 1e-9 or forward[0] <= 0:
+        return ""
+    return f", backward takes {number(backward[0] / forward[0])} × forward"
+
+
+def _kinds(timeline: Timeline) -> list[tuple[str, str]]:
+    return [(Kind(kind).letter, Kind(kind).word) for kind in np.unique(timeline.kind).tolist()]
+
+
+def _cells(timeline: Timeline, step: float, height: float, scale: float) -> Cells:
+    start, end = timeline.start - timeline.start.min(), timeline.end - timeline.start.min()
+    width = (end - start) * scale
+    words = [kind.word for kind in Kind]
+    labels, tooltips = [""] * len(start), [""] * len(start)
+    # Words only for cells that can show them: a large grid has many that cannot.
+    for i in np.flatnonzero(width >= SMALLEST_CELL).tolist():
+        stage, microbatch = int(timeline.stage[i]), int(timeline.microbatch[i])
+        labels[i] = cell(stage, microbatch)
+        tooltips[i] = (
+            f"{labels[i]}: stage {stage_letters(stage)}, microbatch {microbatch + 1}, "
+            f"{words[timeline.kind[i]]}, {start[i]:.6g} to {end[i]:.6g}"
+        )
+    shares = timeline.idle / timeline.span if timeline.span else np.zeros(timeline.devices)
+    return Cells(
+        x=LEFT + start * scale,
+        width=width,
+        row=timeline.device,
+        role=timeline.kind,
+        top=tuple(TOP + row * step for row in range(timeline.devices)),
+        height=height,
+        roles=tuple(kind.letter for kind in Kind),
+        labels=tuple(labels),
+        tooltips=tuple(tooltips),
+        row_tooltips=tuple(
+            f"stage {stage_letters(row)}: idle {percent(share)}" for row, share in enumerate(shares.tolist())
+        ),
+        label_x=LEFT + start * scale + width / 2,
+        label_room=width,
+    )
+
+
+def _outlines(
+    timeline: Timeline, follow: int | None, step: float, height: float, scale: float
+) -> list[Box]:
+    """The followed microbatch: an accent line with a halo of paper, over its neighbours."""
+    if follow is None:
+        return []
+    chosen = timeline.microbatch == follow
+    boxes = []
+    for device, start, end in zip(
+        timeline.device[chosen].tolist(),
+        timeline.start[chosen].tolist(),
+        timeline.end[chosen].tolist(),
+        strict=True,
+    ):
+        for role, width in (("paper", 7.0), ("accent", 3.0)):
+            boxes.append(
+                Box(
+                    x=LEFT + start * scale,
+                    y=TOP + device * step,
+                    width=(end - start) * scale,
+                    height=height,
+                    role="",
+                    edge=role,
+                    edge_width=width,
+                )
+            )
+    return boxes
+
+
+def _axis(timeline: Timeline, bottom: float, scale: float) -> list[Line | Text]:
+    parts: list[Line | Text] = []
+    for tick in nice_ticks(timeline.span):
+        x = LEFT + tick * scale
+        parts.append(Line(x1=x, y1=bottom, x2=x, y2=bottom + 5, role="muted"))
+        parts.append(Text(x=x, y=bottom + 18, text=number(tick), size=13, role="muted", anchor="middle"))
+    words = "time (one forward slot = 1)"
+    parts.append(Text(x=(LEFT + RIGHT) / 2, y=bottom + 38, text=words, size=14, role="muted", anchor="middle"))
+    return parts

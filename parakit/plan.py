@@ -1,0 +1,237 @@
+"""How a model is split over devices, and every reason why a plan cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from parakit.checks import shown, unknown, whole_number_fault
+from parakit.model import Model
+from parakit.pipeline import schedules
+
+LARGEST_DEGREE = 1_000_000  # of any one split: past it a number is a mistake
+
+
+class PlanError(ValueError):
+    """A plan that cannot run; `.problems` holds the sentences."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        self.problems = problems
+        if len(problems) == 1:
+            super().__init__(problems[0])
+        else:
+            super().__init__("this plan cannot run:" + "".join(f"\n  - {one}" for one in problems))
+
+
+class Precision(StrEnum):
+    """How many bytes a parameter costs in training with Adam.
+
+    The numbers are parameters + gradients + optimizer state. mixed-16 keeps 16-bit parameters and
+    gradients with an fp32 master copy and two fp32 moments; mixed-18 accumulates gradients in fp32.
+
+    Source: Rajbhandari et al. 2020 (ZeRO), section 3.1; Korthikanti et al. 2022 for 18 bytes.
+    """
+
+    MIXED_16 = "mixed-16"
+    MIXED_18 = "mixed-18"
+    FP32 = "fp32"
+    FP64 = "fp64"
+
+    @property
+    def bytes_per_parameter(self) -> tuple[int, int, int]:
+        """Bytes of the parameter, its gradient and its optimizer state."""
+        return {
+            Precision.MIXED_16: (2, 2, 12),
+            Precision.MIXED_18: (2, 4, 12),
+            Precision.FP32: (4, 4, 8),
+            Precision.FP64: (8, 8, 16),
+        }[self]
+
+
+class Recompute(StrEnum):
+    """What is thrown away in forward and computed again in backward."""
+
+    NONE = "none"
+    SELECTIVE = "selective"
+    FULL = "full"
+
+
+class Attention(StrEnum):
+    """Whether attention keeps its sequence × sequence matrix (plain) or not (fused)."""
+
+    FUSED = "fused"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """How one training step is spread over devices. Making one never raises; `problems` judges it.
+
+    Context parallelism (splitting the sequence over devices) is out of scope for now.
+
+    Args:
+        dp: data-parallel degree, replicas that see different examples.
+        tp: tensor-parallel degree, devices that share every layer.
+        pp: pipeline-parallel degree, stages of consecutive layers.
+        ep: expert-parallel degree; divides dp.
+        zero: ZeRO stage 0 to 3, how much of the model states is sharded over dp.
+        batch: examples of one update; None means dp × microbatch × pp.
+        microbatch: examples that one replica's pipeline takes at once.
+        sequence: tokens of an example.
+        schedule: a name in `pk.schedules()`.
+        chunks: stages a device; None means what the schedule usually has.
+        stage_layers: layers of each of the pp × chunks stages; None needs an even split.
+        sequence_parallel: norms and dropouts are split over tp along the sequence.
+        recompute: "none", "selective" or "full".
+        attention: "fused" or "plain".
+        precision: bytes a parameter, see `Precision`.
+
+    Example:
+        >>> plan = Plan(dp=8, tp=2, pp=3, microbatch=2, batch=100)
+        >>> plan.devices
+        48
+        >>> print(*plan.problems(Model.preset("llama-2-13b")), sep="\\n")
+        batch 100 does not split over dp=8: batch must be a multiple of dp × microbatch = 16 (nearest: 96 or 112)
+        40 layers do not divide into pp=3 stages of equal depth; choose pp from 1, 2, 4, 5, 8, 10, 20, 40, or give stage_layers=(14, 13, 13)
+    """
+
+    dp: int = 1
+    tp: int = 1
+    pp: int = 1
+    ep: int = 1
+    zero: int = 0
+    batch: int | None = None
+    microbatch: int = 1
+    sequence: int = 2048
+    schedule: str = "1f1b"
+    chunks: int | None = None
+    stage_layers: tuple[int, ...] | None = None
+    sequence_parallel: bool = False
+    recompute: Recompute | str = Recompute.NONE
+    attention: Attention | str = Attention.FUSED
+    precision: Precision | str = Precision.MIXED_16
+
+    @property
+    def devices(self) -> int:
+        """All devices: dp × tp × pp."""
+        return self.dp * self.tp * self.pp
+
+    @property
+    def microbatches(self) -> int:
+        """Microbatches of one replica's pipeline in one step."""
+        return self.pp if self.batch is None else self.batch // (self.dp * self.microbatch)
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Rank of each device, int array (pp, dp, tp): tensor ranks are neighbours.
+
+        Source: Narayanan et al. 2021, Megatron-LM's default order.
+        """
+        return np.arange(self.devices).reshape(self.pp, self.dp, self.tp)
+
+    def layers_of_stages(self, model: Model) -> tuple[int, ...]:
+        """Layers of each stage; `problems(model)` must be empty."""
+        if self.stage_layers is not None:
+            return tuple(self.stage_layers)
+        stages = self.pp * (self.chunks or 1)
+        return (model.layers // stages,) * stages
+
+    def problems(self, model: Model | None = None) -> tuple[str, ...]:
+        """Every reason why this plan cannot run, one sentence each; empty when it can.
+
+        Args:
+            model: checks also that the model divides as the plan says.
+        """
+        faults = tuple(self._faults_of_values())
+        if faults:
+            return faults  # sums over impossible values would only repeat them
+        return (*self._faults_of_sums(), *(self._faults_with(model) if model else ()))
+
+    def _faults_of_values(self) -> Iterator[str]:
+        for name in ("dp", "tp", "pp", "ep", "microbatch", "sequence"):
+            value = getattr(self, name)
+            most = LARGEST_DEGREE if name not in ("microbatch", "sequence") else 1_000_000_000
+            if fault := whole_number_fault(value, most=most):
+                yield f"{name} is {shown(value)}: it {fault}"
+        if fault := whole_number_fault(self.zero, least=0, most=3):
+            yield f"zero is {shown(self.zero)}: it {fault} (0 shards nothing, 3 everything)"
+        if self.batch is not None and (fault := whole_number_fault(self.batch, most=10**12)):
+            yield f"batch is {shown(self.batch)}: it {fault}, or None for dp × microbatch × pp"
+        if self.schedule not in schedules():
+            yield unknown("schedule", self.schedule, schedules())
+        if self.chunks is not None and self.chunks != 1:
+            yield f"chunks is {shown(self.chunks)}: {self.schedule} has 1 stage a device, so give chunks=1 or None"
+        if self.stage_layers is not None:
+            if not isinstance(self.stage_layers, (tuple, list)) or not self.stage_layers:
+                yield f"stage_layers is {shown(self.stage_layers)}: it must be a tuple of layer counts, or None"
+            else:
+                for value in self.stage_layers:
+                    if fault := whole_number_fault(value):
+                        yield f"stage_layers holds {shown(value)}: each {fault}"
+                        break
+        if not isinstance(self.sequence_parallel, bool):
+            yield f"sequence_parallel is {shown(self.sequence_parallel)}: it must be True or False"
+        for name, choice in (("recompute", Recompute), ("attention", Attention), ("precision", Precision)):
+            value = getattr(self, name)
+            if value not in list(choice):
+                yield unknown(name, value, list(choice))
+
+    def _faults_of_sums(self) -> Iterator[str]:
+        if self.dp % self.ep:
+            yield f"ep={self.ep} does not divide dp={self.dp}: experts are spread over the data-parallel replicas"
+        share = self.dp * self.microbatch
+        if self.batch is not None and self.batch % share:
+            yield (
+                f"batch {self.batch} does not split over dp={self.dp}: batch must be a multiple of "
+                f"dp × microbatch = {share} (nearest: {_nearest_multiples(self.batch, share)})"
+            )
+        if self.stage_layers is not None and len(self.stage_layers) != self.pp:
+            yield (
+                f"stage_layers has {len(self.stage_layers)} entries: pp={self.pp} needs {self.pp}, one a stage"
+            )
+        if self.sequence_parallel and self.sequence % self.tp:
+            yield (
+                f"sequence {self.sequence} does not split over tp={self.tp}: sequence parallelism needs a "
+                f"multiple (nearest: {_nearest_multiples(self.sequence, self.tp)})"
+            )
+
+    def _faults_with(self, model: Model) -> Iterator[str]:
+        if self.stage_layers is not None:
+            if sum(self.stage_layers) != model.layers:
+                yield (
+                    f"stage_layers={tuple(self.stage_layers)} adds up to {sum(self.stage_layers)} layers: "
+                    f"the model has {model.layers}"
+                )
+        elif self.pp > model.layers:
+            yield f"pp={self.pp} is more stages than the model has layers: choose pp up to {model.layers}"
+        elif model.layers % self.pp:
+            even, more = divmod(model.layers, self.pp)
+            split = (even + 1,) * more + (even,) * (self.pp - more)
+            fitting = [str(pp) for pp in range(1, min(model.layers, 64) + 1) if model.layers % pp == 0]
+            yield (
+                f"{model.layers} layers do not divide into pp={self.pp} stages of equal depth; "
+                f"choose pp from {', '.join(fitting)}, or give stage_layers={split}"
+            )
+        if model.heads % self.tp:
+            yield f"{model.heads} heads do not split over tp={self.tp}; choose tp from {_divisors(model.heads)}"
+        elif model.kv_heads % self.tp and self.tp % model.kv_heads:
+            yield (
+                f"{model.kv_heads} key-value heads neither split over tp={self.tp} nor repeat evenly; "
+                f"choose tp from {_divisors(model.kv_heads)} or a multiple of {model.kv_heads}"
+            )
+        if model.mlp % self.tp:
+            yield f"mlp width {model.mlp} does not split over tp={self.tp}: it must be a multiple"
+        if self.ep > 1:
+            yield f"ep={self.ep} spreads experts, and the model has none: use ep=1"
+
+
+def _nearest_multiples(value: int, of: int) -> str:
+    below = value // of * of
+    return f"{below} or {below + of}" if below else str(of)
+
+
+def _divisors(number: int) -> str:
+    return ", ".join(str(one) for one in range(1, min(number, 256) + 1) if number % one == 0)

@@ -1,0 +1,79 @@
+"""Numbers as people read them: bytes in GB or GiB, shares in per cent."""
+
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """A unit of bytes. GB is 1e9 bytes, GiB is 2**30; one picture uses one of them."""
+
+    GB = "GB"
+    GIB = "GiB"
+
+    @property
+    def size(self) -> int:
+        """Bytes in one unit."""
+        return 10**9 if self is Unit.GB else 2**30
+
+
+def amount(size: float, unit: Unit = Unit.GB) -> str:
+    """Bytes as a number of `unit`, without its name: three digits or a decimal.
+
+    Example:
+        >>> amount(128_484_179_968), amount(803_000_000), amount(4_000_000), amount(2e12)
+        ('128.5', '0.80', '0.004', '2,000')
+    """
+    value = size / unit.size
+    if value == 0:
+        return "0"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    if value >= 1:
+        return f"{value:.1f}"
+    if value >= 0.1:
+        return f"{value:.2f}"
+    return f"{value:.3f}" if value >= 0.0005 else "<0.001"
+
+
+def with_unit(size: float, unit: Unit = Unit.GB) -> str:
+    """Bytes with their unit.
+
+    Example:
+        >>> with_unit(80e9), with_unit(80 * 2**30, Unit.GIB)
+        ('80.0 GB', '80.0 GiB')
+    """
+    return f"{amount(size, unit)} {unit}"
+
+
+def capacity_text(size: float, unit: Unit = Unit.GB) -> str:
+    """A device's memory as its maker writes it: no decimals where it has none.
+
+    Example:
+        >>> capacity_text(80e9), capacity_text(16.5e9)
+        ('80 GB', '16.5 GB')
+    """
+    value = size / unit.size
+    return f"{value:,.0f} {unit}" if abs(value - round(value)) < 0.005 else with_unit(size, unit)
+
+
+def percent(share: float) -> str:
+    """A share in per cent; the ends are kept for exactly nothing and everything.
+
+    Example:
+        >>> percent(3 / 11), percent(0.004), percent(0), percent(0.9999)
+        ('27%', '0.4%', '0%', '99.9%')
+    """
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if 0.095 <= share < 0.995:
+        return f"{share:.0%}"
+    return f"{min(share, 0.999) if share < 1 else share:.1%}"
+
+
+def number(value: float) -> str:
+    """A time or ratio without needless digits.
+
+    Example:
+        >>> number(33.0), number(1.5), number(0.1 + 0.2)
+        ('33', '1.5', '0.3')
+    """
+    return f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
