@@ -6,11 +6,11 @@ import hashlib
 import importlib.util
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from parakit.checks import unknown
+from parakit.files import write_whole
 from parakit.shipped import folder
 
 RECORD = ".parakit-lessons.json"  # what we wrote, by name: a file that still has this hash is unchanged
@@ -60,9 +60,9 @@ def copy_lessons(work: Path, source: Path | None = None) -> Copied:
         else:
             kept.append(lesson.name)
             continue
-        _write(target, data)
+        write_whole(target, data)
         record[lesson.name] = _hash(data)
-    _write(work / RECORD, json.dumps(record, indent=1, sort_keys=True).encode())
+    write_whole(work / RECORD, json.dumps(record, indent=1, sort_keys=True).encode())
     return Copied(new=tuple(new), updated=tuple(updated), kept=tuple(kept))
 
 
@@ -93,7 +93,7 @@ def fresh_copy(name: str, work: Path, source: Path | None = None) -> Path:
         except FileExistsError:
             number += 1
             continue
-        _write(target, (source / found[0]).read_bytes())
+        write_whole(target, (source / found[0]).read_bytes())
         return target
 
 
@@ -113,7 +113,7 @@ def start_jupyterlab(work: Path, *, port: int, browser: bool) -> None:
         arguments.append("--ServerApp.allow_root=True")
     if not browser:
         arguments.append("--no-browser")
-    elif first:
+    if first:
         arguments.append(f"--LabApp.default_url=/lab/tree/{first}")
     LabApp.launch_instance(arguments)
 
@@ -128,16 +128,3 @@ def _read_record(work: Path) -> dict[str, str]:
     except (FileNotFoundError, ValueError):
         return {}  # without a record every file counts as the learner's own
     return loaded if isinstance(loaded, dict) else {}
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import base64
 import io
-import os
-import tempfile
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,6 +13,7 @@ from parakit.checks import shown
 from parakit.draw.look import Theme
 from parakit.draw.scene import Scene
 from parakit.draw.svg import render as render_svg
+from parakit.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,16 +59,7 @@ class Picture:
             raise ValueError(f"{shown(path.name)} does not end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into: make it first")
-        data = self._bytes(suffix, Theme(theme))
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_whole(path, self._bytes(suffix, Theme(theme)))
         return path
 
     def png(self, theme: Theme | str = Theme.LIGHT) -> bytes:
@@ -86,8 +77,6 @@ class Picture:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         # An untrusted notebook drops SVG and shows the PNG.
-        import base64
-
         return {
             "image/svg+xml": render_svg(self.scene, theme=Theme.LIGHT),
             "image/png": base64.b64encode(self.png()).decode(),

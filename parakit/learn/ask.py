@@ -6,7 +6,9 @@ from html import escape
 
 import ipywidgets as widgets
 
-from parakit.learn.question import Question, Verdict
+from parakit.checks import shown, unknown
+from parakit.learn.objectives import Objective
+from parakit.learn.question import Question, Verdict, parse
 from parakit.live import LiveBox
 
 
@@ -76,4 +78,28 @@ class Asked(LiveBox):
 
 def ask(question: Question) -> Asked:
     """A widget that asks a question; `question.check(text)` does the same without one."""
+    return Asked(question)
+
+
+def predict(text: str, answer: str, *, unit: str = "", why: str, objective: str = "O3") -> Asked:
+    """Ask for a prediction before a picture shows the answer.
+
+    Args:
+        text: the question.
+        answer: a number as a learner would type it: "3/4", "12", "128.5".
+        unit: what is counted, "" for a share of a whole.
+        why: shown by "Show working".
+        objective: which one it serves: O1, O2 or O3.
+
+    Raises:
+        ValueError: the answer is no number, or there is no such objective.
+    """
+    number = parse(answer, unit)
+    if number is None:
+        raise ValueError(f"answer is {shown(answer)}: it must be a number as a learner would type it, such as '3/4'")
+    if objective not in list(Objective):
+        raise ValueError(unknown("objective", objective, list(Objective)))
+    question = Question(
+        id="prediction", text=text, answer=number, unit=unit, working=(why,), objective=Objective(objective)
+    )
     return Asked(question)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from parakit.checks import shown, unknown
+from parakit.learn.objectives import Objective
 from parakit.shipped import folder
-
-
-class Objective(StrEnum):
-    """What a learner is able to do at the end."""
-
-    MATCH = "O1"
-    CHOOSE = "O2"
-    BUBBLE = "O3"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

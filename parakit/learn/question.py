@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from parakit.checks import shown
+from parakit.learn.objectives import Objective
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +40,7 @@ class Question:
     hints: tuple[str, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     tolerance: Fraction = Fraction(1, 100)  # of the answer; a share may also be rounded to whole per cent
-    objective: str = "O3"
+    objective: Objective = Objective.BUBBLE
 
     @property
     def is_share(self) -> bool:
@@ -66,7 +67,7 @@ class Question:
                 return Verdict(right=False, why=mistake.why, mistake=mistake.name)
         if self.is_share and given > 1:
             return Verdict(right=False, why="A share of a whole is at most 1 (or 100%).")
-        return Verdict(right=False, why="Not that. Look at the hints, then try again.")
+        return Verdict(right=False, why=f"Not that. {'Take a hint' if self.hints else 'Look again'}, then try once more.")
 
     @property
     def shown_answer(self) -> str:
