@@ -115,6 +115,10 @@ def start_jupyterlab(work: Path, *, port: int, browser: bool) -> None:
         arguments.append("--no-browser")
     if first:
         arguments.append(f"--LabApp.default_url=/lab/tree/{first}")
+    # Without JupyterLab's question about news, which would cover the lesson and ask the network.
+    quiet = str(Path(__file__).parent / "lab_config")
+    others = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([quiet, *([others] if others else [])])
     LabApp.launch_instance(arguments)
 
 

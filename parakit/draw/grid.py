@@ -55,6 +55,7 @@ def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = No
     scene = Scene(
         width=WIDTH,
         height=TOP + room * step + 76,
+        used=bottom + 76,
         headline=headline,
         alt=alt(timeline),
         parts=tuple(parts),

@@ -84,6 +84,7 @@ def memory_bars(
     scene = Scene(
         width=WIDTH,
         height=TOP + room * step + 62,
+        used=bottom + 62,
         headline=headline,
         alt=_alt(report, capacity, unit),
         parts=tuple(parts),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -37,6 +38,10 @@ class Picture:
     def alt(self) -> str:
         """What a sighted reader would see, in words."""
         return self.scene.alt
+
+    def cropped(self) -> Picture:
+        """The same picture without the room it keeps for more rows."""
+        return Picture(replace(self.scene, height=self.scene.used))
 
     def figure(self, theme: Theme | str = Theme.LIGHT) -> Figure:
         """The same scene as a matplotlib Figure, 1 px of the scene a 1/100 inch."""
@@ -78,7 +83,7 @@ class Picture:
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         # An untrusted notebook drops SVG and shows the PNG.
         return {
-            "image/svg+xml": render_svg(self.scene, theme=Theme.LIGHT),
+            "image/svg+xml": render_svg(self.scene, theme=Theme.LIGHT, fluid=True),
             "image/png": base64.b64encode(self.png()).decode(),
             "text/plain": self.alt,
         }

@@ -73,7 +73,8 @@ class Scene:
     """A picture: its size, its parts in the order of painting, and what it says in words."""
 
     width: float
-    height: float
+    height: float  # reserved, so that the picture keeps its box
+    used: float  # what the parts take of it
     headline: str
     alt: str
     parts: tuple[Cells | Box | Text | Line, ...]

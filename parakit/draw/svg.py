@@ -15,20 +15,22 @@ STRIPE = 3.0  # px, height of the stripe that tells a kind without its colour
 STRIPE_INSET = 3.0  # px from the cell's edge
 
 
-def render(scene: Scene, theme: Theme | None = None) -> str:
+def render(scene: Scene, theme: Theme | None = None, *, fluid: bool = False) -> str:
     """The scene as one `<svg>` element.
 
     Args:
         scene: what to draw.
         theme: fixed colours, for a file; None follows the theme of the page around it.
+        fluid: as wide as its place, for front ends that show SVG as an image of its own size.
     """
     body = "".join(_part(part) for part in scene.parts)
     # The same scene has the same id and another scene another: no clock, no memory address.
     mark = f"pk{zlib.crc32(body.encode()):08x}"
+    size = 'width="100%" ' if fluid else f'width="{scene.width:g}" height="{scene.height:g}" '
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="parakit" viewBox="0 0 {scene.width:g} {scene.height:g}" '
-        f'width="{scene.width:g}" height="{scene.height:g}" role="img" '
-        f'aria-labelledby="{mark}t {mark}d" style="max-width:100%;height:auto">'
+        f"{size}"
+        f'role="img" aria-labelledby="{mark}t {mark}d" style="max-width:100%;height:auto">'
         f'<title id="{mark}t">{escape(scene.headline)}</title><desc id="{mark}d">{escape(scene.alt)}</desc>'
         f"<style>{_style(theme)}</style>"
         f'<defs><pattern id="{mark}" width="7" height="7" patternUnits="userSpaceOnUse" '

@@ -13,7 +13,7 @@ import ipywidgets as widgets
 from parakit.draw import Picture
 from parakit.live import LiveBox
 
-_WORDS_WIDTH, _CONTROL_WIDTH = "190px", "460px"
+_WORDS_WIDTH, _CONTROL_WIDTH = "170px", "400px"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +77,7 @@ class Explorer(LiveBox):
 
     def stand_in(self) -> str:
         """The picture and its sentence, as they are now."""
-        data = base64.b64encode(self._picture.png()).decode()
+        data = base64.b64encode(self._picture.cropped().png()).decode()
         return (
             f'<img alt="{escape(self._picture.alt)}" style="max-width:100%;width:{self._picture.scene.width:g}px" '
             f'src="data:image/png;base64,{data}"><p>{escape(self._sentence)}</p>'

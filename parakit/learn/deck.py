@@ -24,7 +24,7 @@ class Deck(LiveBox):
         self.cards = deck_cards
         self.place = 0
         self.open = False
-        self._face = widgets.HTML(layout=widgets.Layout(width="100%", min_height="190px"))
+        self._face = widgets.HTML(layout=widgets.Layout(width="100%", min_height="196px"))
         self._back = widgets.Button(description="Previous")
         self._turn = widgets.Button(button_style="primary", layout=widgets.Layout(width="160px"))
         self._next = widgets.Button(description="Next")
@@ -65,7 +65,7 @@ class Deck(LiveBox):
         )
         self._turn.description = "Hide answer" if self.open else "Show answer"
         self._face.value = (
-            f'<div role="status" style="border:1px solid;border-radius:8px;padding:14px 18px;min-height:150px;'
+            f'<div role="status" style="border:1px solid;border-radius:8px;padding:14px 18px;min-height:180px;box-sizing:border-box;margin-right:4px;'
             f'font-size:18px;line-height:26px">'
             f'<div style="font-size:14px;opacity:.75">card {self.place + 1} of {len(self.cards)}</div>'
             f"<div>{escape(card.front)}</div>{answer}</div>"
