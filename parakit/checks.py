@@ -67,7 +67,7 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
         >>> unknown("schedule", "1fb", ["gpipe", "1f1b"])
         "there is no schedule '1fb': did you mean '1f1b'? Known: gpipe, 1f1b"
     """
-    names = list(known)
+    names = [str(one) for one in known]
     near = difflib.get_close_matches(str(name).lower(), names, n=2, cutoff=0.5)
     guess = f" did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
     listed = f" Known: {', '.join(names)}" if guess else f" known are {', '.join(names)}"

@@ -9,10 +9,11 @@ from parakit.draw.frame import LEFT, RIGHT, TOP, WIDTH, heading, legend, pitch, 
 from parakit.draw.picture import Picture
 from parakit.draw.scene import SMALLEST_CELL, Box, Cells, Line, Scene, Text, nice_ticks
 from parakit.names import cell, count, stage_letters
-from parakit.pipeline import Kind, Timeline
+from parakit.pipeline import Kind, Schedule, Timeline
 from parakit.units import number, percent
 
 _MOST_ROWS = 512
+_MOST_CELLS = 200_000  # the SVG has about 30 bytes a cell
 
 
 def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = None) -> Picture:
@@ -25,11 +26,10 @@ def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = No
         follow: a microbatch, from 0, whose cells are outlined.
 
     Raises:
-        ValueError: more than 512 devices, or there is no such microbatch.
+        ValueError: more than 512 devices or 200,000 cells, or there is no such microbatch.
     """
+    require_drawable(timeline.schedule)
     devices = timeline.devices
-    if devices > _MOST_ROWS:
-        raise ValueError(f"a grid of {devices:,} rows cannot be read: draw at most {_MOST_ROWS} stages")
     microbatches = timeline.schedule.microbatches
     if follow is not None and not 0 <= follow < microbatches:
         raise ValueError(f"follow is {shown(follow)}: microbatches count from 0 to {microbatches - 1}")
@@ -61,6 +61,21 @@ def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = No
         parts=tuple(parts),
     )
     return Picture(scene)
+
+
+def require_drawable(schedule: Schedule) -> None:
+    """Refuse what would be no picture, before time is spent on it.
+
+    Raises:
+        ValueError: more than 512 devices or 200,000 cells.
+    """
+    if schedule.devices > _MOST_ROWS:
+        raise ValueError(f"a grid of {schedule.devices:,} rows cannot be read: draw at most {_MOST_ROWS} stages")
+    if schedule.actions > _MOST_CELLS:
+        raise ValueError(
+            f"a grid of {schedule.actions:,} cells cannot be read: draw at most {_MOST_CELLS:,}, "
+            f"with fewer stages or microbatches"
+        )
 
 
 def alt(timeline: Timeline) -> str:

@@ -145,9 +145,10 @@ def switch(words: str, value: bool, help: str = "") -> widgets.Checkbox:
 
 
 def _looks(help: str) -> dict[str, Any]:
-    # ipywidgets 7 has description_tooltip, ipywidgets 8 tooltip; 8 takes both, 7 only the first.
+    # ipywidgets 8 calls it tooltip, ipywidgets 7 description_tooltip.
+    tooltip = "tooltip" if widgets.IntSlider.class_traits().get("tooltip") else "description_tooltip"
     return {
-        "description_tooltip": help or None,
+        tooltip: help or None,
         "style": {"description_width": _WORDS_WIDTH},
         "layout": widgets.Layout(width=_CONTROL_WIDTH, max_width="100%"),
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
 import ipywidgets as widgets
 
-from parakit.checks import shown
 from parakit.draw import memory_bars
 from parakit.explore.explorer import Answer, Explorer, choice, choice_slider, whole_slider
 from parakit.memory import MemoryReport, checked_capacity
@@ -48,7 +48,7 @@ def memory(
         "pp": pp,
         "zero": zero,
         "precision": precision,
-        "capacity": capacity / Unit.GB.size if isinstance(capacity, (int, float)) else capacity,
+        "capacity": capacity / Unit.GB.size if isinstance(capacity, numbers.Real) else capacity,
     }
     room = max(_MOST_STAGES, pp) if isinstance(pp, int) and pp <= 512 else _MOST_STAGES
     return Explorer(
@@ -86,10 +86,9 @@ def _answer(values: Mapping[str, Any], own: Mapping[str, Model], room: int) -> A
 
 
 def _capacity(gigabytes: Any) -> float:
-    try:
-        capacity = checked_capacity(gigabytes * Unit.GB.size)
-    except (TypeError, ValueError):
-        raise ValueError(f"capacity is {shown(gigabytes)}: it must be a positive number of bytes, such as 80e9") from None
+    if not isinstance(gigabytes, numbers.Real):
+        checked_capacity(gigabytes)  # says what is wrong with it
+    capacity = checked_capacity(float(gigabytes) * Unit.GB.size)
     if capacity < 1e6:
         raise ValueError(f"capacity is {capacity:g} bytes: that is no device; write bytes, such as 80e9 for 80 GB")
     return capacity

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from parakit.checks import shown
-from parakit.draw import grid
+from parakit.draw import grid, require_drawable
 from parakit.explore.explorer import Answer, Explorer, choice, slider, switch, whole_slider
 from parakit.pipeline import Timeline, schedule, schedules, simulate
 from parakit.units import number, percent
@@ -91,6 +91,7 @@ def _answer(values: Mapping[str, Any], room: int) -> Answer:
         microbatches=values["microbatches"],
         forward_only=values["forward_only"],
     )
+    require_drawable(order)
     timeline = simulate(order, backward=values["backward"], transfer=values["transfer"])
     return Answer(result=timeline, sentence=_sentence(timeline), picture=grid(timeline, rows=room))
 

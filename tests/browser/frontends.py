@@ -156,6 +156,7 @@ def opened(name: str, browser: object, folder: Path, notebook: str, *, theme: st
     with served(command, port, token, folder) as address:
         context = browser.new_context(viewport={"width": width, "height": height})
         page = context.new_page()
+        page.set_default_timeout(20_000)
         front = FrontEnd(name=name, page=page)
 
         def note(message: object) -> None:

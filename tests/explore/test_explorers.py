@@ -1,0 +1,182 @@
+"""Explorers without a browser: set a control, read the result."""
+
+import re
+import tracemalloc
+
+import ipywidgets
+import pytest
+
+import parakit as pk
+
+
+def test_a_slider_changes_result_sentence_and_picture():
+    explorer = pk.explore.pipeline()
+    assert explorer.result.span == 33
+    before = explorer._shown.value
+    explorer.controls["microbatches"].value = 16
+    assert explorer.result.span == 57
+    assert explorer._shown.value != before
+    assert "16 microbatches" in explorer._shown.value
+    assert "The step takes 57 slots. Idle share: 16% of all stage time." in explorer._said.value
+    assert explorer.problems == ()
+
+
+def test_pipeline_controls_have_the_calls_names_and_each_does_something():
+    explorer = pk.explore.pipeline()
+    assert set(explorer.controls) == {"schedule", "stages", "microbatches", "backward", "transfer", "forward_only"}
+    spans = []
+    for name, value in [("schedule", "gpipe"), ("stages", 6), ("microbatches", 3), ("backward", 1.0), ("transfer", 0.5)]:
+        explorer.controls[name].value = value
+        spans.append(explorer.result.span)
+    assert spans == [33, 39, 24, 16, 21]
+    explorer.controls["forward_only"].value = True
+    assert explorer.result.span == 10.5
+    assert explorer.controls["backward"].disabled
+
+
+def test_memory_controls_have_the_calls_names_and_each_does_something():
+    explorer = pk.explore.memory()
+    assert set(explorer.controls) == {"model", "dp", "pp", "zero", "precision", "capacity"}
+
+    def peak(**values):
+        for name, value in values.items():
+            explorer.controls[name].value = value
+        return round(explorer.result.peak.max() / 1e9, 1)
+
+    assert peak() == 128.5
+    assert peak(dp=8, zero=1) == 44.2
+    assert peak(pp=2) == 22.1
+    assert peak(precision="mixed-18") == 30.1
+    assert peak(model="llama-3-70b") == 264.6
+    explorer.controls["capacity"].value = 24
+    assert "more than the 24 GB of its device" in explorer._said.value
+    assert "Activations are not counted yet." in explorer._said.value
+
+
+def test_zero_with_one_replica_is_said_to_save_nothing():
+    assert "ZeRO 3 divides by dp = 1: it saves nothing." in pk.explore.memory(zero=3)._said.value
+
+
+def test_a_problem_is_a_sentence_over_the_last_picture_dimmed():
+    explorer = pk.explore.memory()
+    last = explorer.result
+    explorer.controls["pp"].value = 3
+    assert explorer.problems == (
+        "32 layers do not divide into pp=3 stages of equal depth; choose pp from 1, 2, 4, 8, 16, 32, "
+        "or give stage_layers=(11, 11, 10)",
+    )
+    assert explorer.problems[0] in explorer._said.value
+    assert explorer._shown.value.startswith('<div style="opacity:.35"')
+    assert "<svg" in explorer._shown.value
+    assert explorer.result is last
+    explorer.controls["pp"].value = 4
+    assert explorer.problems == ()
+    assert explorer._shown.value.startswith("<svg")
+
+
+BAD = [
+    ("pipeline", dict(stages=0), "a pipeline of 0 stages cannot be made: the number must be a whole number from 1 to 65,536"),
+    (
+        "pipeline",
+        dict(microbatches=10**9),
+        "1,000,000,000 microbatches on 4 stages are 8,000,000,000 actions, and parakit lays out at most 4,000,000, "
+        "what memory and a few seconds allow: at 4 stages choose at most 500,000 microbatches",
+    ),
+    ("pipeline", dict(stages=600), "a grid of 600 rows cannot be read: draw at most 512 stages"),
+    (
+        "pipeline",
+        dict(microbatches=500_000),
+        "a grid of 4,000,000 cells cannot be read: draw at most 200,000, with fewer stages or microbatches",
+    ),
+    ("pipeline", dict(schedule="gpip"), "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b"),
+    ("pipeline", dict(backward=-1), "backward is -1: durations must be finite and at least 0"),
+    ("pipeline", dict(forward_only="yes"), "forward_only is 'yes': it must be True or False"),
+    ("memory", dict(dp=0), "dp is 0: it must be a whole number from 1 to 1,000,000"),
+    ("memory", dict(capacity=80), "capacity is 80 bytes: that is no device; write bytes, such as 80e9 for 80 GB"),
+    ("memory", dict(capacity="80 GB"), "capacity is '80 GB': it must be a positive number of bytes, such as 80e9"),
+]
+
+
+def cost(explore, **start):
+    """Most bytes taken while an explorer is made, and the explorer."""
+    tracemalloc.start()
+    explorer = explore(**start)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak, explorer
+
+
+@pytest.mark.parametrize(("kind", "start", "sentence"), BAD, ids=[str(start) for _, start, _ in BAD])
+def test_a_bad_start_is_said_over_the_default_picture(kind, start, sentence):
+    taken, explorer = cost(getattr(pk.explore, kind), **start)
+    assert taken < 1e8  # bytes: nothing huge is built before it is refused
+    assert explorer.problems == (sentence,)
+    assert "Not possible:" in explorer._said.value
+    assert "<svg" in explorer._shown.value
+    control = explorer.controls["stages" if kind == "pipeline" else "dp"]
+    control.value = 2
+    assert explorer.problems == ()
+
+
+def test_starting_values_beyond_a_slider_move_its_end():
+    explorer = pk.explore.pipeline(stages=16, microbatches=64, backward=6.0)
+    assert (explorer.controls["stages"].max, explorer.controls["microbatches"].max) == (16, 64)
+    assert explorer.result.span == (64 + 15) * 7
+    assert pk.explore.memory(dp=48).controls["dp"].value == 48
+
+
+def test_a_model_of_your_own():
+    model = pk.Model(layers=4, hidden=8, heads=2, name="mine")
+    explorer = pk.explore.memory(model=model)
+    assert explorer.controls["model"].value == "mine"
+    assert explorer.result.peak[0] == 16 * model.parameters
+
+
+def test_the_picture_keeps_its_box_whatever_moves():
+    explorer = pk.explore.pipeline()
+    sizes = set()
+    for stages in range(1, 9):
+        for microbatches in (1, 5, 32):
+            explorer.controls["stages"].value = stages
+            explorer.controls["microbatches"].value = microbatches
+            sizes.add(re.search(r'viewBox="([^"]*)"', explorer._shown.value)[1])
+    assert len(sizes) == 1
+    explorer = pk.explore.memory()
+    sizes = {re.search(r'viewBox="([^"]*)"', explorer._shown.value)[1]}
+    for pp in range(1, 9):
+        explorer.controls["pp"].value = pp
+        sizes.add(re.search(r'viewBox="([^"]*)"', explorer._shown.value)[1])
+    assert len(sizes) == 1
+
+
+def test_every_control_has_words():
+    for explorer in (pk.explore.pipeline(), pk.explore.memory()):
+        for name, control in explorer.controls.items():
+            assert control.description, name
+
+
+def displayed(box):
+    outputs = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("IPython.display.display", lambda data, raw: outputs.append(data))
+        box._ipython_display_()
+    return outputs
+
+
+@pytest.mark.parametrize("kind", ["pipeline", "memory"])
+def test_it_displays_a_live_view_and_a_stand_in_that_hide_each_other(kind):
+    explorer = getattr(pk.explore, kind)()
+    live, saved = displayed(explorer)
+    assert live["application/vnd.jupyter.widget-view+json"]["model_id"] == explorer.model_id
+    assert live["text/plain"] == "Run this cell to move it."
+    mark = re.search(r'<div class="(parakit-saved-[\w-]+)">', saved["text/html"])[1]
+    assert "data:image/png;base64," in saved["text/html"]
+    assert "<svg" not in saved["text/html"]
+    hiders = [child.value for child in explorer.children if isinstance(child, ipywidgets.HTML)]
+    assert any(f".{mark}{{display:none!important}}" in style for style in hiders)
+    assert f".{mark})" in saved["text/html"]
+
+
+def test_two_explorers_do_not_hide_each_other_s_stand_in():
+    marks = {re.search(r"parakit-saved-[\w-]+", displayed(pk.explore.pipeline())[1]["text/html"])[0] for _ in range(2)}
+    assert len(marks) == 2

@@ -1,0 +1,122 @@
+"""The command line: what it prints, writes and refuses."""
+
+import json
+
+import pytest
+
+from parakit.cli import main
+
+
+def run(capsys, *arguments):
+    status = main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_grid_prints_the_grid_and_writes_the_picture(capsys, tmp_path):
+    target = tmp_path / "grid.svg"
+    status, out, _ = run(
+        capsys, "grid", "--stages", "4", "--microbatches", "8", "--schedule", "gpipe", "--forward-only", "-o", str(target)
+    )
+    assert status == 0
+    assert out == (
+        "forward only, 4 stages, 8 microbatches\n"
+        "stage A | A1 A2 A3 A4 A5 A6 A7 A8 ·· ·· ··\n"
+        "stage B | ·· B1 B2 B3 B4 B5 B6 B7 B8 ·· ··\n"
+        "stage C | ·· ·· C1 C2 C3 C4 C5 C6 C7 C8 ··\n"
+        "stage D | ·· ·· ·· D1 D2 D3 D4 D5 D6 D7 D8\n"
+        "A1 forward, -- going on, ·· idle\n"
+        "11 slots; idle share 27% of all stage time, idle over ideal 38% of the busy time\n"
+        f"wrote {target}\n"
+    )
+    assert target.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf"])
+def test_grid_writes_the_other_forms(capsys, tmp_path, suffix):
+    target = tmp_path / f"grid.{suffix}"
+    assert run(capsys, "grid", "--stages", "2", "--microbatches", "2", "-o", str(target))[0] == 0
+    assert target.stat().st_size > 1000
+
+
+def test_memory_prints_the_table(capsys, tmp_path):
+    config = {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "_name_or_path": "Llama-3-8B",
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    arguments = ["memory", str(tmp_path / "config.json"), "--zero", "1", "--dp", "8", "--pp", "2", "--capacity", "80"]
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    assert out == (
+        "Llama-3-8B: 8,030,261,248 parameters; mixed-16, dp=8 tp=1 pp=2, ZeRO 1; bytes on one device of each stage\n"
+        "stage  parameters  gradients  optimizer  together\n"
+        "    A      8.0 GB     8.0 GB     6.0 GB   22.1 GB\n"
+        "    B      8.0 GB     8.0 GB     6.0 GB   22.1 GB\n"
+        "not counted yet: activations\n"
+        "Stage B is the fullest: 22.1 GB of 80 GB, before activations\n"
+    )
+    target = tmp_path / "bars.png"
+    status, out, _ = run(capsys, "memory", "llama-2-13b", "--pp", "3", "--stage-layers", "14,13,13", "-o", str(target))
+    assert status == 0
+    assert target.exists()
+
+
+REFUSED = [
+    (
+        ["grid", "--stages", "0", "--microbatches", "8"],
+        "parakit: a pipeline of 0 stages cannot be made: the number must be a whole number from 1 to 65,536\n",
+    ),
+    (
+        ["grid", "--stages", "4", "--microbatches", "1000000000"],
+        "parakit: 1,000,000,000 microbatches on 4 stages are 8,000,000,000 actions, and parakit lays out at most "
+        "4,000,000, what memory and a few seconds allow: at 4 stages choose at most 500,000 microbatches\n",
+    ),
+    (
+        ["memory", "llama-3-8b", "--stage-layers", "a,b"],
+        "parakit: --stage-layers 'a,b' is not a list of whole numbers, such as 14,13,13\n",
+    ),
+    (
+        ["memory", "llama-3-8b", "--zero", "7"],
+        "parakit: zero is 7: it must be a whole number from 0 to 3 (0 shards nothing, 3 everything)\n",
+    ),
+    (
+        ["memory", "nothing.json"],
+        "parakit: there is no file nothing.json: a model's config.json from Hugging Face is expected here\n",
+    ),
+    (
+        ["memory", "llama-3-8b", "--capacity", "-1"],
+        "parakit: capacity is -1000000000.0: it must be a positive number of bytes, such as 80e9\n",
+    ),
+    (
+        ["grid", "--stages", "2", "--microbatches", "2", "-o", "grid.jpg"],
+        "parakit: 'grid.jpg' does not end in .svg, .png or .pdf\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED, ids=[" ".join(one) for one, _ in REFUSED])
+def test_bad_input_gets_one_sentence_and_status_2(capsys, arguments, said):
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert err == said
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["lab", "--help"], ["grid", "--help"], ["memory", "--help"]])
+def test_help_is_everywhere(capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 0
+    assert "usage: parakit" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("parakit 0.")
