@@ -96,7 +96,8 @@ def _capacity(gigabytes: Any) -> float:
 
 def _sentence(report: MemoryReport, capacity: float) -> str:
     plan = report.plan
-    text = f"{report.verdict(capacity)}. Activations are not counted yet."
+    rest = ", which are not counted yet." if report.fits(capacity) else ". Activations, not counted yet, come on top."
+    text = f"{report.verdict(capacity)}{rest}"
     if plan.zero and plan.dp == 1:
         return f"{text} ZeRO {plan.zero} divides by dp = 1: it saves nothing."
     return text

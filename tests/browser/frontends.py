@@ -91,7 +91,13 @@ class FrontEnd:
     def run_all(self) -> None:
         """Run every cell and wait for the last."""
         if self.name == "lab":
-            self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+            self.page.evaluate(
+                """async () => {
+                    const commands = window.jupyterapp.commands;
+                    await commands.execute('notebook:clear-all-cell-outputs');  // numbers of the saved run too
+                    commands.execute('notebook:run-all-cells');
+                }"""
+            )
             self.page.wait_for_function(
                 """() => {
                     const widget = window.jupyterapp.shell.currentWidget;
@@ -102,7 +108,7 @@ class FrontEnd:
                 timeout=120_000,
             )
         else:
-            self.page.evaluate("Jupyter.notebook.execute_all_cells()")
+            self.page.evaluate("Jupyter.notebook.clear_all_output(); Jupyter.notebook.execute_all_cells()")
             self.page.wait_for_function(
                 """() => Jupyter.notebook.get_cells().filter(c => c.cell_type === 'code')
                     .every(c => /^[0-9]+$/.test(c.input_prompt_number))""",
@@ -177,7 +183,7 @@ def opened(name: str, browser: object, folder: Path, notebook: str, *, theme: st
             )
         else:
             page.wait_for_function(
-                "() => window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected()",
+                "() => window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.kernel.info_reply.status",
                 timeout=90_000,
             )
         try:

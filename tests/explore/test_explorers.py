@@ -50,7 +50,10 @@ def test_memory_controls_have_the_calls_names_and_each_does_something():
     assert peak(model="llama-3-70b") == 264.6
     explorer.controls["capacity"].value = 24
     assert "more than the 24 GB of its device" in explorer._said.value
-    assert "Activations are not counted yet." in explorer._said.value
+    assert "Activations, not counted yet, come on top." in explorer._said.value
+    explorer.controls["dp"].value = 1024
+    explorer.controls["zero"].value = 3
+    assert "before activations, which are not counted yet." in explorer._said.value
 
 
 def test_zero_with_one_replica_is_said_to_save_nothing():
