@@ -18,18 +18,25 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 def execute(path: Path) -> None:
     """Run one notebook and write it back."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}, kernel_name="python3",
-                   store_widget_state=False).execute()
+    NotebookClient(
+        notebook,
+        timeout=120,
+        resources={"metadata": {"path": str(path.parent)}},
+        kernel_name="python3",
+        store_widget_state=False,
+    ).execute()
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number:02d}"
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
             if WIDGET in output.get("data", {}):
                 output["data"][WIDGET]["model_id"] = ""
-    notebook.metadata = nbformat.from_dict({
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    })
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
 

@@ -1,6 +1,7 @@
 """Sentences for bad input: the value, the rule, the way out."""
 
 import difflib
+import numbers
 import operator
 from collections.abc import Iterable
 
@@ -58,6 +59,16 @@ def whole(name: str, value: object, *, least: int = 1, most: int | None = None) 
     if fault:
         raise ValueError(f"{name} is {shown(value)}: it {fault}")
     return operator.index(value)  # type: ignore[arg-type]  # checked above
+
+
+def is_real(value: object) -> bool:
+    """Whether `value` is a real number; True and False are not meant as numbers.
+
+    Example:
+        >>> is_real(1.5), is_real(True), is_real("1")
+        (True, False, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:

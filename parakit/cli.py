@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import parakit as pk
 from parakit.memory import MemoryReport
@@ -44,13 +45,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-_Commands = argparse._SubParsersAction  # type: ignore[type-arg]  # argparse gives it no public name
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # it has no public name
 
 
 def _add_lab(commands: _Commands) -> None:
     words = "open the lessons in JupyterLab, in a folder of your own"
     parser = commands.add_parser("lab", help=words, description=words)
-    parser.add_argument("--dir", type=Path, help="folder for your lessons (default: parakit-lessons in your home)")
+    parser.add_argument(
+        "--dir", type=Path, help="folder for your lessons (default: parakit-lessons in your home)"
+    )
     parser.add_argument("--port", type=int, default=8888, help="first port to try (default: %(default)s)")
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     parser.add_argument(
@@ -64,12 +67,20 @@ def _add_grid(commands: _Commands) -> None:
     parser = commands.add_parser("grid", help=words, description=words)
     parser.add_argument("--stages", type=int, required=True, help="devices, one stage each")
     parser.add_argument("--microbatches", type=int, required=True, help="pieces that the batch is cut into")
-    parser.add_argument("--schedule", default="1f1b", help=f"{' or '.join(pk.schedules())} (default: %(default)s)")
-    parser.add_argument("--backward", type=float, default=2.0, help="forward slots of a backward (default: 2)")
-    parser.add_argument("--transfer", type=float, default=0.0, help="forward slots from stage to stage (default: 0)")
+    parser.add_argument(
+        "--schedule", default="1f1b", help=f"{' or '.join(pk.schedules())} (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--backward", type=float, default=2.0, help="forward slots of a backward (default: 2)"
+    )
+    parser.add_argument(
+        "--transfer", type=float, default=0.0, help="forward slots from stage to stage (default: 0)"
+    )
     parser.add_argument("--forward-only", action="store_true", help="leave backward work out")
     parser.add_argument("--theme", choices=["light", "dark"], default="light", help="of the picture")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
+    )
     parser.set_defaults(command=_grid)
 
 
@@ -77,7 +88,9 @@ def _add_memory(commands: _Commands) -> None:
     words = "print the bytes of model states that each stage's device holds"
     parser = commands.add_parser("memory", help=words, description=words)
     parser.add_argument(
-        "model", metavar="CONFIG.json", help=f"a Hugging Face config.json, or one of {', '.join(pk.Model.presets())}"
+        "model",
+        metavar="CONFIG.json",
+        help=f"a Hugging Face config.json, or one of {', '.join(pk.Model.presets())}",
     )
     for name, words in (
         ("dp", "data-parallel degree"),
@@ -89,10 +102,16 @@ def _add_memory(commands: _Commands) -> None:
     parser.add_argument(
         "--precision", default="mixed-16", help=f"{', '.join(Precision)} (default: %(default)s)"
     )
-    parser.add_argument("--stage-layers", metavar="N,N,…", help="layers of each stage, where they do not divide")
+    parser.add_argument(
+        "--stage-layers", metavar="N,N,…", help="layers of each stage, where they do not divide"
+    )
     parser.add_argument("--capacity", type=float, metavar="N", help="memory of one device, in --unit")
-    parser.add_argument("--unit", choices=list(Unit), default="GB", help="GB is 1e9 bytes, GiB 2**30 (default: GB)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf")
+    parser.add_argument(
+        "--unit", choices=list(Unit), default="GB", help="GB is 1e9 bytes, GiB 2**30 (default: GB)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
+    )
     parser.set_defaults(command=_memory)
 
 
@@ -134,7 +153,9 @@ def _grid(options: argparse.Namespace) -> None:
     )
     if not options.forward_only:
         held = timeline.in_flight.tolist()
-        print(f"most microbatches held: {', '.join(map(str, held)) if len(held) <= 16 else f'{max(held)} to {min(held)}'}")
+        print(
+            f"most microbatches held: {', '.join(map(str, held)) if len(held) <= 16 else f'{max(held)} to {min(held)}'}"
+        )
     if options.output:
         print(f"wrote {pk.draw.grid(timeline).save(options.output, options.theme)}")
 
@@ -173,7 +194,9 @@ def _layers(text: str | None) -> tuple[int, ...] | None:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"--stage-layers {text!r} is not a list of whole numbers, such as 14,13,13") from None
+        raise ValueError(
+            f"--stage-layers {text!r} is not a list of whole numbers, such as 14,13,13"
+        ) from None
 
 
 def _table(report: MemoryReport, unit: Unit) -> str:
@@ -183,4 +206,6 @@ def _table(report: MemoryReport, unit: Unit) -> str:
         for stage, sizes in enumerate(report.bytes.tolist())
     ]
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    return "\n".join("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in (head, *rows))
+    return "\n".join(
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in (head, *rows)
+    )

@@ -62,7 +62,9 @@ def _load(path: Path) -> Mapping[str, Any]:
         raise ValueError(f"{path.name} holds a number with thousands of digits; {what}") from None
     if not isinstance(loaded, dict):
         kind = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-        raise ValueError(f"{path.name} holds {kind.get(type(loaded), 'a number')}, not an object {{…}}; {what}")
+        raise ValueError(
+            f"{path.name} holds {kind.get(type(loaded), 'a number')}, not an object {{…}}; {what}"
+        )
     return loaded
 
 
@@ -74,7 +76,9 @@ def _interpret(config: Mapping[str, Any], source: str) -> dict[str, Any]:
         )
     kind = config["model_type"]
     if not isinstance(kind, str) or kind not in _READERS:
-        raise ValueError(f"{source}: {unknown('model type', kind, _READERS)}; describe others with pk.Model(…)")
+        raise ValueError(
+            f"{source}: {unknown('model type', kind, _READERS)}; describe others with pk.Model(…)"
+        )
     fields = _Fields(config, f"{source} (model_type {kind})")
     arguments = _READERS[kind](fields)
     fields.raise_faults()

@@ -44,7 +44,9 @@ def copy_lessons(work: Path, source: Path | None = None) -> Copied:
     if work.exists() and not work.is_dir():
         raise ValueError(f"{work} is a file: lessons need a folder; give another with --dir")
     if work.exists() and work.resolve() == source.resolve():
-        raise ValueError(f"{work} is where the lessons come from: give another folder with --dir, yours to change")
+        raise ValueError(
+            f"{work} is where the lessons come from: give another folder with --dir, yours to change"
+        )
     work.mkdir(parents=True, exist_ok=True)
     record = _read_record(work)
     new, updated, kept = [], [], []
@@ -67,7 +69,7 @@ def copy_lessons(work: Path, source: Path | None = None) -> Copied:
 
 
 def fresh_copy(name: str, work: Path, source: Path | None = None) -> Path:
-    """A lesson as shipped, beside the learner's own: NAME-fresh.ipynb, or -fresh-2, -fresh-3 …
+    """A lesson as shipped, beside the learner's own: NAME-fresh.ipynb, or the next free number.
 
     Args:
         name: file name of the lesson, or the start of it, such as "02".
@@ -104,11 +106,17 @@ def start_jupyterlab(work: Path, *, port: int, browser: bool) -> None:
         ModuleNotFoundError: JupyterLab is not installed.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        raise ModuleNotFoundError("JupyterLab is not installed here: install it with `pip install jupyterlab`")
+        raise ModuleNotFoundError(
+            "JupyterLab is not installed here: install it with `pip install jupyterlab`"
+        )
     from jupyterlab.labapp import LabApp
 
     first = next((path.name for path in sorted(work.glob("*.ipynb"))), None)
-    arguments = [f"--ServerApp.root_dir={work.resolve()}", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
+    arguments = [
+        f"--ServerApp.root_dir={work.resolve()}",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+    ]
     if os.name == "posix" and os.geteuid() == 0:
         arguments.append("--ServerApp.allow_root=True")
     if not browser:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
-from parakit.checks import shown
+from parakit.checks import is_real, shown
 from parakit.model import Model
 from parakit.names import stage_letters
 from parakit.plan import Plan, PlanError, Precision
@@ -55,7 +54,8 @@ class MemoryReport:
     @property
     def peak(self) -> np.ndarray:
         """Bytes of all counted categories on one device of each pipeline rank, float64 (pp,)."""
-        return self.bytes.sum(axis=1)
+        peak: np.ndarray = self.bytes.sum(axis=1)
+        return peak
 
     def fits(self, capacity: float) -> bool:
         """Whether what was counted fits `capacity` bytes on every device; see `left_out`.
@@ -120,18 +120,15 @@ def memory(model: Model | float, plan: Plan) -> MemoryReport:
 
     Source: Rajbhandari et al. 2020 (ZeRO), section 3 and Figure 1.
     """
-    known = model if isinstance(model, Model) else None
-    problems = plan.problems(known)
-    if problems:
+    whole = model if isinstance(model, Model) else None
+    if problems := plan.problems(whole):
         raise PlanError(problems)
-    if known is None:
-        count = _plain_count(model)
-        held = np.full(plan.pp, count / (plan.pp * plan.tp))
-        name = "a model"
+    if isinstance(model, Model):
+        count, name = model.parameters, model.name or "a model"
+        held = _held_parameters(model, plan)
     else:
-        count = known.parameters
-        held = _held_parameters(known, plan)
-        name = known.name or "a model"
+        count, name = _plain_count(model), "a model"
+        held = np.full(plan.pp, count / (plan.pp * plan.tp))
     sharing = [plan.dp if plan.zero >= _SHARDED_FROM[category] else 1 for category in MODEL_STATES]
     cost = np.array(Precision(plan.precision).bytes_per_parameter) / np.array(sharing)
     return MemoryReport(
@@ -150,18 +147,15 @@ def checked_capacity(capacity: float) -> float:
     Raises:
         ValueError: it is not a positive, finite number.
     """
-    if isinstance(capacity, bool) or not isinstance(capacity, numbers.Real) or not 0 < capacity < float("inf"):
-        raise ValueError(f"capacity is {shown(capacity)}: it must be a positive number of bytes, such as 80e9")
+    if not is_real(capacity) or not 0 < capacity < float("inf"):
+        raise ValueError(
+            f"capacity is {shown(capacity)}: it must be a positive number of bytes, such as 80e9"
+        )
     return float(capacity)
 
 
-def _plain_count(parameters: object) -> int:
-    if (
-        isinstance(parameters, bool)
-        or not isinstance(parameters, numbers.Real)
-        or not 1 <= parameters <= 1e18
-        or parameters != int(parameters)
-    ):
+def _plain_count(parameters: float) -> int:
+    if not is_real(parameters) or not 1 <= parameters <= 1e18 or parameters != int(parameters):
         raise ValueError(
             f"model is {shown(parameters)}: it must be a pk.Model or a whole number of parameters from 1 to 1e18"
         )

@@ -2,7 +2,7 @@
 
 
 def stage_letters(stage: int) -> str:
-    """The letters of a stage counted from 0: A … Z, AA, AB …
+    """The letters of a stage counted from 0: A to Z, then AA, AB and so on.
 
     Example:
         >>> [stage_letters(s) for s in (0, 25, 26, 701, 702)]

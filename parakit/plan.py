@@ -68,7 +68,7 @@ class Attention(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """How one training step is spread over devices. Making one never raises; `problems` judges it.
+    r"""How one training step is spread over devices. Making one never raises; `problems` judges it.
 
     Context parallelism (splitting the sequence over devices) is out of scope for now.
 
@@ -93,7 +93,7 @@ class Plan:
         >>> plan = Plan(dp=8, tp=2, pp=3, microbatch=2, batch=100)
         >>> plan.devices
         48
-        >>> print(*plan.problems(Model.preset("llama-2-13b")), sep="\\n")
+        >>> print(*plan.problems(Model.preset("llama-2-13b")), sep="\n")
         batch 100 does not split over dp=8: batch must be a multiple of dp × microbatch = 16 (nearest: 96 or 112)
         40 layers do not divide into pp=3 stages of equal depth; choose pp from 1, 2, 4, 5, 8, 10, 20, 40, or give stage_layers=(14, 13, 13)
     """

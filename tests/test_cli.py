@@ -16,7 +16,17 @@ def run(capsys, *arguments):
 def test_grid_prints_the_grid_and_writes_the_picture(capsys, tmp_path):
     target = tmp_path / "grid.svg"
     status, out, _ = run(
-        capsys, "grid", "--stages", "4", "--microbatches", "8", "--schedule", "gpipe", "--forward-only", "-o", str(target)
+        capsys,
+        "grid",
+        "--stages",
+        "4",
+        "--microbatches",
+        "8",
+        "--schedule",
+        "gpipe",
+        "--forward-only",
+        "-o",
+        str(target),
     )
     assert status == 0
     assert out == (
@@ -51,7 +61,18 @@ def test_memory_prints_the_table(capsys, tmp_path):
         "_name_or_path": "Llama-3-8B",
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    arguments = ["memory", str(tmp_path / "config.json"), "--zero", "1", "--dp", "8", "--pp", "2", "--capacity", "80"]
+    arguments = [
+        "memory",
+        str(tmp_path / "config.json"),
+        "--zero",
+        "1",
+        "--dp",
+        "8",
+        "--pp",
+        "2",
+        "--capacity",
+        "80",
+    ]
     status, out, _ = run(capsys, *arguments)
     assert status == 0
     assert out == (
@@ -63,7 +84,9 @@ def test_memory_prints_the_table(capsys, tmp_path):
         "Stage B is the fullest: 22.1 GB of 80 GB, before activations\n"
     )
     target = tmp_path / "bars.png"
-    status, out, _ = run(capsys, "memory", "llama-2-13b", "--pp", "3", "--stage-layers", "14,13,13", "-o", str(target))
+    status, out, _ = run(
+        capsys, "memory", "llama-2-13b", "--pp", "3", "--stage-layers", "14,13,13", "-o", str(target)
+    )
     assert status == 0
     assert target.exists()
 
@@ -108,7 +131,9 @@ def test_bad_input_gets_one_sentence_and_status_2(capsys, arguments, said):
     assert err == said
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["lab", "--help"], ["grid", "--help"], ["memory", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["lab", "--help"], ["grid", "--help"], ["memory", "--help"]]
+)
 def test_help_is_everywhere(capsys, arguments):
     with pytest.raises(SystemExit) as stop:
         main(arguments)

@@ -12,7 +12,10 @@ import parakit as pk
 
 def loaded_by(code: str) -> set[str]:
     run = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(run.stdout.split())
 
@@ -52,7 +55,9 @@ def test_every_public_name_is_there(name):
 def test_memory_stays_the_function_whatever_loads_first():
     code = "import parakit.memory, parakit as pk\nassert callable(pk.memory), pk.memory"
     assert "parakit.memory" in loaded_by(code)
-    assert "parakit.memory" in loaded_by("import parakit as pk\nimport parakit.draw\nassert callable(pk.memory)")
+    assert "parakit.memory" in loaded_by(
+        "import parakit as pk\nimport parakit.draw\nassert callable(pk.memory)"
+    )
 
 
 def test_unknown_name_lists_the_known_ones():

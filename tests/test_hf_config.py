@@ -20,12 +20,19 @@ WANTED = "a model's config.json from Hugging Face is expected here"
 
 TEXTS = [
     ("", f"config.json is not JSON: Expecting value at line 1, column 1; {WANTED}"),
-    ("{'a': 1}", "config.json is not JSON: Expecting property name enclosed in double quotes at line 1, column 2; " + WANTED),
+    (
+        "{'a': 1}",
+        "config.json is not JSON: Expecting property name enclosed in double quotes at line 1, column 2; "
+        + WANTED,
+    ),
     ("[1]", f"config.json holds a list, not an object {{…}}; {WANTED}"),
     ('"llama"', f"config.json holds a string, not an object {{…}}; {WANTED}"),
     ("null", f"config.json holds null, not an object {{…}}; {WANTED}"),
     ("3", f"config.json holds a number, not an object {{…}}; {WANTED}"),
-    ('{"hidden_size": 1' + "0" * 5000 + "}", f"config.json holds a number with thousands of digits; {WANTED}"),
+    (
+        '{"hidden_size": 1' + "0" * 5000 + "}",
+        f"config.json holds a number with thousands of digits; {WANTED}",
+    ),
     ("[" * 200_000, f"config.json is not JSON that can be read: nested too deeply; {WANTED}"),
 ]
 
@@ -33,14 +40,14 @@ TEXTS = [
 @pytest.mark.parametrize(("text", "said"), TEXTS, ids=range(len(TEXTS)))
 def test_what_is_no_object_is_refused(tmp_path, text, said):
     (tmp_path / "config.json").write_text(text)
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         pk.Model.from_config(tmp_path / "config.json")
     assert str(error.value) == said
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "config.json").write_bytes(b"\xff\xfe\x00{")
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         pk.Model.from_config(tmp_path)
     assert str(error.value) == f"config.json is not JSON: it is not UTF-8 text; {WANTED}"
 
@@ -121,7 +128,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("config", "said"), FIELDS, ids=[said[:40] for _, said in FIELDS])
 def test_faulty_fields_are_named(config, said):
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         pk.Model.from_config(config)
     assert str(error.value) == said
 
@@ -133,7 +140,10 @@ JSON = st.recursive(
 )
 
 
-@given(field=st.sampled_from([*GOOD, "num_key_value_heads", "head_dim", "attention_bias", "_name_or_path"]), value=JSON)
+@given(
+    field=st.sampled_from([*GOOD, "num_key_value_heads", "head_dim", "attention_bias", "_name_or_path"]),
+    value=JSON,
+)
 def test_any_value_gives_a_model_or_one_value_error(field, value):
     try:
         model = pk.Model.from_config({**GOOD, field: value})

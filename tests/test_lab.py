@@ -78,7 +78,9 @@ def test_folders_that_cannot_be_used(tmp_path, shipped):
 
 def test_without_jupyterlab_one_sentence_says_how_to_get_it(tmp_path, capsys, monkeypatch):
     real = lab.importlib.util.find_spec
-    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
+    monkeypatch.setattr(
+        lab.importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name)
+    )
     assert main(["lab", "--dir", str(tmp_path / "work")]) == 2
     assert capsys.readouterr().err == (
         "parakit: JupyterLab is not installed here: install it with `pip install jupyterlab`\n"

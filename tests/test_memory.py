@@ -17,7 +17,9 @@ def half_a_digit(printed: float) -> float:
     return 0.5 * 10.0**-decimals
 
 
-@pytest.mark.parametrize(("row", "stage"), CASES, ids=lambda one: str(one.get("dp")) if isinstance(one, dict) else None)
+@pytest.mark.parametrize(
+    ("row", "stage"), CASES, ids=lambda one: str(one.get("dp")) if isinstance(one, dict) else None
+)
 def test_zero_table(row, stage):
     printed = row[f"stage{stage}_GB"]
     report = pk.memory(row["parameters"], pk.Plan(dp=row["dp"], zero=stage))
@@ -48,7 +50,9 @@ def test_zero_with_one_replica_saves_nothing():
         assert pk.memory(LLAMA, pk.Plan(zero=zero)).peak.tolist() == pk.memory(LLAMA, pk.Plan()).peak.tolist()
 
 
-@pytest.mark.parametrize(("precision", "bytes_each"), [("mixed-16", 16), ("mixed-18", 18), ("fp32", 16), ("fp64", 32)])
+@pytest.mark.parametrize(
+    ("precision", "bytes_each"), [("mixed-16", 16), ("mixed-18", 18), ("fp32", 16), ("fp64", 32)]
+)
 def test_precision_recipes(precision, bytes_each):
     assert pk.memory(1000, pk.Plan(precision=precision)).peak[0] == bytes_each * 1000
 
@@ -105,12 +109,16 @@ def test_verdicts():
     assert report.verdict(30e9) == (
         "Stage D needs 36.3 GB, 6.3 GB more than the 30 GB of its device: optimizer state takes the most"
     )
-    assert report.verdict(80 * 2**30, "GiB") == "Stage D is the fullest: 33.8 GiB of 80 GiB, before activations"
+    assert (
+        report.verdict(80 * 2**30, "GiB") == "Stage D is the fullest: 33.8 GiB of 80 GiB, before activations"
+    )
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, True, "8B", float("nan"), float("inf"), 1e19])
 def test_a_plain_count_must_be_a_count(count):
-    with pytest.raises(ValueError, match="it must be a pk.Model or a whole number of parameters from 1 to 1e18"):
+    with pytest.raises(
+        ValueError, match=r"it must be a pk\.Model or a whole number of parameters from 1 to 1e18"
+    ):
         pk.memory(count, pk.Plan())
 
 

@@ -76,7 +76,9 @@ def test_mistral_defaults_differ_from_llamas_where_kv_heads_are_absent():
     }
     assert pk.Model.from_config({"model_type": "llama", **sizes}).kv_heads == 16
     assert pk.Model.from_config({"model_type": "mistral", **sizes}).kv_heads == 8
-    assert pk.Model.from_config({"model_type": "mistral", **sizes, "num_key_value_heads": None}).kv_heads == 16
+    assert (
+        pk.Model.from_config({"model_type": "mistral", **sizes, "num_key_value_heads": None}).kv_heads == 16
+    )
 
 
 def test_llama_biases_follow_the_config():
@@ -108,8 +110,14 @@ def test_tensor_ranks_together_hold_every_split_parameter_once(layers, head_dim,
     heads = kv_heads * share
     hidden = 4 * tp
     model = pk.Model(
-        layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, head_dim=head_dim, mlp=8 * tp,
-        gated=gated, bias=bias,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        mlp=8 * tp,
+        gated=gated,
+        bias=bias,
     )
     whole, part = model.layer_parameters(), model.layer_parameters(tp=tp)
     repeated = hidden if bias else 0  # the bias added after each sum is on every rank
@@ -129,14 +137,17 @@ ERRORS = [
         dict(layers=1, hidden=12, heads=4, kv_heads=3),
         "4 heads do not share 3 key-value heads evenly: heads must be a multiple of kv_heads",
     ),
-    (dict(layers=1, hidden=8, heads=2, norm="rmss"), "there is no norm 'rmss': did you mean 'rms'? Known: layer, rms"),
+    (
+        dict(layers=1, hidden=8, heads=2, norm="rmss"),
+        "there is no norm 'rmss': did you mean 'rms'? Known: layer, rms",
+    ),
     (dict(layers=1, hidden=8, heads=2, tied="yes"), "tied is 'yes': it must be True or False"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "text"), ERRORS, ids=[text[:20] for _, text in ERRORS])
 def test_bad_sizes_are_refused_with_the_whole_sentence(arguments, text):
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         pk.Model(**arguments)
     assert str(error.value) == text
 

@@ -27,7 +27,9 @@ FAULTS = [
     (dict(chunks=2), ("chunks is 2: 1f1b has 1 stage a device, so give chunks=1 or None",)),
     (
         dict(precision="fp8"),
-        ("there is no precision 'fp8': did you mean 'fp64' or 'fp32'? Known: mixed-16, mixed-18, fp32, fp64",),
+        (
+            "there is no precision 'fp8': did you mean 'fp64' or 'fp32'? Known: mixed-16, mixed-18, fp32, fp64",
+        ),
     ),
     (
         dict(dp=8, microbatch=2, batch=100),

@@ -29,8 +29,13 @@ def row_names(names: list[str], step: float, height: float) -> list[Text]:
     every = next(k for k in (1, 2, 5, 10, 20, 50, 100, 10**9) if k * step >= 13)
     size = min(15.0, step * every * 0.75)
     return [
-        Text(x=LEFT - 12, y=TOP + row * step + height / 2 + size * 0.36, text=name, anchor="end",
-             size=size_that_fits(name, size, LEFT - 16))
+        Text(
+            x=LEFT - 12,
+            y=TOP + row * step + height / 2 + size * 0.36,
+            text=name,
+            anchor="end",
+            size=size_that_fits(name, size, LEFT - 16),
+        )
         for row, name in enumerate(names)
         if row % every == 0
     ]

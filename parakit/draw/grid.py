@@ -70,7 +70,9 @@ def require_drawable(schedule: Schedule) -> None:
         ValueError: more than 512 devices or 200,000 cells.
     """
     if schedule.devices > _MOST_ROWS:
-        raise ValueError(f"a grid of {schedule.devices:,} rows cannot be read: draw at most {_MOST_ROWS} stages")
+        raise ValueError(
+            f"a grid of {schedule.devices:,} rows cannot be read: draw at most {_MOST_ROWS} stages"
+        )
     if schedule.actions > _MOST_CELLS:
         raise ValueError(
             f"a grid of {schedule.actions:,} cells cannot be read: draw at most {_MOST_CELLS:,}, "
@@ -112,14 +114,23 @@ def _words(timeline: Timeline) -> tuple[str, str]:
     sizes = f"{count(timeline.devices, 'stage')}, {count(schedule.microbatches, 'microbatch')}"
     if schedule.forward_only:
         return headline, f"{sizes}, forward only (backward work left out)"
-    return headline, f"{schedule.name}, {sizes}{_ratio(timeline)}; at most {_held(timeline)} microbatches held"
+    return (
+        headline,
+        f"{schedule.name}, {sizes}{_ratio(timeline)}; at most {_held(timeline)} microbatches held",
+    )
 
 
 def _ratio(timeline: Timeline) -> str:
     """How long backward takes against forward, where that is one number."""
     took = timeline.end - timeline.start
     forward, backward = took[timeline.kind == Kind.F], took[timeline.kind == Kind.B]
-    if not len(forward) or not len(backward) or np.ptp(forward) > 1e-9 or np.ptp(backward) > 1e-9 or forward[0] <= 0:
+    if (
+        not len(forward)
+        or not len(backward)
+        or np.ptp(forward) > 1e-9
+        or np.ptp(backward) > 1e-9
+        or forward[0] <= 0
+    ):
         return ""
     return f", backward takes {number(backward[0] / forward[0])} × forward"
 
@@ -160,9 +171,7 @@ def _cells(timeline: Timeline, step: float, height: float, scale: float) -> Cell
     )
 
 
-def _outlines(
-    timeline: Timeline, follow: int | None, step: float, height: float, scale: float
-) -> list[Box]:
+def _outlines(timeline: Timeline, follow: int | None, step: float, height: float, scale: float) -> list[Box]:
     """The followed microbatch: an accent line with a halo of paper, over its neighbours."""
     if follow is None:
         return []
@@ -196,5 +205,7 @@ def _axis(timeline: Timeline, bottom: float, scale: float) -> list[Line | Text]:
         parts.append(Line(x1=x, y1=bottom, x2=x, y2=bottom + 5, role="muted"))
         parts.append(Text(x=x, y=bottom + 18, text=number(tick), size=13, role="muted", anchor="middle"))
     words = "time (one forward slot = 1)"
-    parts.append(Text(x=(LEFT + RIGHT) / 2, y=bottom + 38, text=words, size=14, role="muted", anchor="middle"))
+    parts.append(
+        Text(x=(LEFT + RIGHT) / 2, y=bottom + 38, text=words, size=14, role="muted", anchor="middle")
+    )
     return parts

@@ -17,52 +17,64 @@ class Theme(StrEnum):
 
 
 # Fills that carry meaning are the same in both themes; paper and ink change.
-FILLS: Mapping[str, str] = MappingProxyType({
-    "F": "#8CC5F0",
-    "B": "#1F4E8C",
-    "I": "#C7761B",
-    "W": "#F6DD8F",
-    "parameters": "#1D4F91",
-    "gradients": "#6FA8DC",
-    "optimizer": "#B35C00",
-    "activations": "#F2C14E",
-    "accent": "#D81B60",
-})
-INKS: Mapping[str, str] = MappingProxyType({
-    "F": "#111111",
-    "B": "#ffffff",
-    "I": "#111111",
-    "W": "#111111",
-    "parameters": "#ffffff",
-    "gradients": "#111111",
-    "optimizer": "#ffffff",
-    "activations": "#111111",
-})
-PAPER: Mapping[Theme, Mapping[str, str]] = MappingProxyType({
-    Theme.LIGHT: MappingProxyType({
-        "paper": "#ffffff",
-        "ink": "#1a1a1a",
-        "muted": "#555555",
-        "idle": "#e9e9e9",
-        "hatch": "#c4c4c4",
-        "edge": "#555555",
-    }),
-    Theme.DARK: MappingProxyType({
-        "paper": "#111111",
-        "ink": "#f2f2f2",
-        "muted": "#bbbbbb",
-        "idle": "#2b2b2b",
-        "hatch": "#4a4a4a",
-        "edge": "#bbbbbb",
-    }),
-})
+FILLS: Mapping[str, str] = MappingProxyType(
+    {
+        "F": "#8CC5F0",
+        "B": "#1F4E8C",
+        "I": "#C7761B",
+        "W": "#F6DD8F",
+        "parameters": "#1D4F91",
+        "gradients": "#6FA8DC",
+        "optimizer": "#B35C00",
+        "activations": "#F2C14E",
+        "accent": "#D81B60",
+    }
+)
+INKS: Mapping[str, str] = MappingProxyType(
+    {
+        "F": "#111111",
+        "B": "#ffffff",
+        "I": "#111111",
+        "W": "#111111",
+        "parameters": "#ffffff",
+        "gradients": "#111111",
+        "optimizer": "#ffffff",
+        "activations": "#111111",
+    }
+)
+PAPER: Mapping[Theme, Mapping[str, str]] = MappingProxyType(
+    {
+        Theme.LIGHT: MappingProxyType(
+            {
+                "paper": "#ffffff",
+                "ink": "#1a1a1a",
+                "muted": "#555555",
+                "idle": "#e9e9e9",
+                "hatch": "#c4c4c4",
+                "edge": "#555555",
+            }
+        ),
+        Theme.DARK: MappingProxyType(
+            {
+                "paper": "#111111",
+                "ink": "#f2f2f2",
+                "muted": "#bbbbbb",
+                "idle": "#2b2b2b",
+                "hatch": "#4a4a4a",
+                "edge": "#bbbbbb",
+            }
+        ),
+    }
+)
 
 # Stripes inside a fill, so that kinds differ by more than colour: at the foot, the head, or both.
-STRIPES: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    "B": ("foot",),
-    "I": ("head",),
-    "W": ("foot", "head"),
-})
+STRIPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "B": ("foot",),
+        "I": ("head",),
+        "W": ("foot", "head"),
+    }
+)
 
 _NARROW, _WIDE = frozenset("iljtfrI.,:;'|!()[] "), frozenset("mwMW%@")
 

@@ -65,7 +65,14 @@ def memory_bars(
         if step >= 12:
             words = f"{with_unit(peak, unit)}{' over' if over else ''}"
             parts.append(
-                Text(x=_TOTALS, y=top + height / 2 + 5, text=words, anchor="end", bold=over, size=min(15, step * 0.8))
+                Text(
+                    x=_TOTALS,
+                    y=top + height / 2 + 5,
+                    text=words,
+                    anchor="end",
+                    bold=over,
+                    size=min(15, step * 0.8),
+                )
             )
         end = LEFT + peak * scale
         if peak > shows:
@@ -103,7 +110,8 @@ def _subtitle(report: MemoryReport) -> str:
 
 def _alt(report: MemoryReport, capacity: float | None, unit: Unit) -> str:
     rows = [
-        f"stage {stage_letters(row)} {with_unit(peak, unit)}" for row, peak in enumerate(report.peak.tolist()[:16])
+        f"stage {stage_letters(row)} {with_unit(peak, unit)}"
+        for row, peak in enumerate(report.peak.tolist()[:16])
     ]
     line = f"; capacity {capacity_text(capacity, unit)}" if capacity else ""
     left_out = f"; {' and '.join(report.left_out)} not counted" if report.left_out else ""
@@ -149,7 +157,8 @@ def _bars(
             for i, size in enumerate(sizes)
         ),
         row_tooltips=tuple(
-            f"stage {stage_letters(row)}: {with_unit(peak, unit)}" for row, peak in enumerate(report.peak.tolist())
+            f"stage {stage_letters(row)}: {with_unit(peak, unit)}"
+            for row, peak in enumerate(report.peak.tolist())
         ),
         label_x=((label_left + label_right) / 2).ravel(),
         label_room=(label_right - label_left).ravel(),

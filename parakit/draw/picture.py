@@ -61,9 +61,13 @@ class Picture:
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix not in _SUFFIXES:
-            raise ValueError(f"{shown(path.name)} does not end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
+            raise ValueError(
+                f"{shown(path.name)} does not end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+            )
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into: make it first")
+            raise FileNotFoundError(
+                f"there is no folder {path.parent} to write {path.name} into: make it first"
+            )
         write_whole(path, self._bytes(suffix, Theme(theme)))
         return path
 
@@ -77,7 +81,9 @@ class Picture:
         buffer = io.BytesIO()
         metadata: dict[str, Any] = {"Software": None} if suffix == ".png" else {"CreationDate": None}
         figure = self.figure(theme)
-        figure.savefig(buffer, format=suffix[1:], dpi=_DPI, metadata=metadata, facecolor=figure.get_facecolor())
+        figure.savefig(
+            buffer, format=suffix[1:], dpi=_DPI, metadata=metadata, facecolor=figure.get_facecolor()
+        )
         return buffer.getvalue()
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:

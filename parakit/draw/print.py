@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
@@ -73,7 +75,10 @@ def _box(box: Box, colours: dict[str, str]) -> list[Rectangle]:
         edge = colours["hatch"]
         hatched = Rectangle(*place, facecolor=colours["idle"], edgecolor=edge, hatch="////", linewidth=0)
         outline = Rectangle(
-            *place, fill=False, edgecolor=colours[box.edge] if box.edge else "none", linewidth=box.edge_width * _PX
+            *place,
+            fill=False,
+            edgecolor=colours[box.edge] if box.edge else "none",
+            linewidth=box.edge_width * _PX,
         )
         return [hatched, outline] if box.edge else [hatched]
     drawn = Rectangle(
@@ -90,8 +95,8 @@ def _box(box: Box, colours: dict[str, str]) -> list[Rectangle]:
     return [drawn, *stripes]
 
 
-def _corners(x: np.ndarray, y: np.ndarray, width: np.ndarray, height: float) -> np.ndarray:
-    """Rectangles as polygons, (n, 4, 2)."""
+def _corners(x: np.ndarray, y: np.ndarray, width: np.ndarray, height: float) -> Any:
+    """Rectangles as polygons, float64 (n, 4, 2); matplotlib's types want a sequence of them."""
     xs = np.stack([x, x + width, x + width, x], axis=1)
     ys = np.stack([y, y, y + height, y + height], axis=1)
     return np.stack([xs, ys], axis=2)
@@ -122,7 +127,9 @@ def _cells(cells: Cells, colours: dict[str, str]) -> list[PolyCollection]:
                     cells.x[striped] + inner, top[striped] + offset, cells.width[striped] - 2 * inner, STRIPE
                 )
                 collections.append(
-                    PolyCollection(polygons, facecolors=INKS[name], alpha=0.75, linewidths=0, gid=f"stripes {name}")
+                    PolyCollection(
+                        polygons, facecolors=INKS[name], alpha=0.75, linewidths=0, gid=f"stripes {name}"
+                    )
                 )
     return collections
 

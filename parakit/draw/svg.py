@@ -52,13 +52,17 @@ def _style(theme: Theme | None) -> str:
         dark = '[data-jp-theme-light="false"] svg.parakit,html[theme="dark"] svg.parakit,.vscode-dark svg.parakit'
         rules.append(f"{dark}{{{variables(Theme.DARK)}}}")
     for role in PAPER[Theme.LIGHT]:
-        rules.append(f".parakit .k-{role}{{fill:var(--k-{role})}}.parakit .l-{role}{{stroke:var(--k-{role})}}")
+        rules.append(
+            f".parakit .k-{role}{{fill:var(--k-{role})}}.parakit .l-{role}{{stroke:var(--k-{role})}}"
+        )
     rules.append(".parakit .k-hatch{stroke:var(--k-hatch)}")
     for role, fill in FILLS.items():
         rules.append(f".parakit .k-{role}{{fill:{fill}}}.parakit .l-{role}{{stroke:{fill}}}")
     for role, ink in INKS.items():
         rules.append(f".parakit .t-{role},.parakit .s-{role}{{fill:{ink}}}")
-    rules.append(".parakit .k-none{fill:none}.parakit text,.parakit .s{pointer-events:none}.parakit .s{opacity:.75}")
+    rules.append(
+        ".parakit .k-none{fill:none}.parakit text,.parakit .s{pointer-events:none}.parakit .s{opacity:.75}"
+    )
     return "".join(rules)
 
 
@@ -104,7 +108,11 @@ def _box(box: Box) -> str:
     named = f' class="{" ".join(names)}"' if names else ""
     place = f'x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}"'
     title = f"<title>{escape(box.tooltip)}</title>" if box.tooltip else ""
-    drawn = f"<rect{named} {place}{fill}{stroke}>{title}</rect>" if title else f"<rect{named} {place}{fill}{stroke}/>"
+    drawn = (
+        f"<rect{named} {place}{fill}{stroke}>{title}</rect>"
+        if title
+        else f"<rect{named} {place}{fill}{stroke}/>"
+    )
     stripes = "".join(
         f'<rect class="s s-{box.role}" x="{_n(box.x)}" y="{_n(y)}" width="{_n(box.width)}" height="{STRIPE / 1.5:g}"/>'
         for y in stripe_tops(box.role, box.y, box.height, STRIPE / 1.5)

@@ -67,7 +67,8 @@ class Explorer(LiveBox):
         for control in self.controls.values():
             control.observe(self._changed, names="value")
         row = widgets.Box(
-            list(self.controls.values()), layout=widgets.Layout(display="flex", flex_flow="row wrap", width="100%")
+            list(self.controls.values()),
+            layout=widgets.Layout(display="flex", flex_flow="row wrap", width="100%"),
         )
         self.children = (row, self._said, self._shown, self.hider)
 
@@ -102,7 +103,9 @@ class Explorer(LiveBox):
         self.problems = tuple(getattr(error, "problems", None) or (str(error),))
         self.problems = tuple(str(one) for one in self.problems)
         lines = "<br>".join(escape(one) for one in self.problems)
-        self._said.value = _status(f'<b style="border-left:4px solid #D81B60;padding-left:8px">Not possible:</b> {lines}')
+        self._said.value = _status(
+            f'<b style="border-left:4px solid #D81B60;padding-left:8px">Not possible:</b> {lines}'
+        )
         self._shown.value = f'<div style="opacity:.35" aria-hidden="true">{self._picture.svg}</div>'
 
 
@@ -113,7 +116,9 @@ def whole_slider(words: str, value: int, least: int, most: int, help: str = "") 
     )
 
 
-def slider(words: str, value: float, least: float, most: float, step: float, help: str = "") -> widgets.FloatSlider:
+def slider(
+    words: str, value: float, least: float, most: float, step: float, help: str = ""
+) -> widgets.FloatSlider:
     """A slider over decimal numbers; its end moves out to a starting value beyond it."""
     return widgets.FloatSlider(
         value=value,
@@ -126,7 +131,9 @@ def slider(words: str, value: float, least: float, most: float, step: float, hel
     )
 
 
-def choice_slider(words: str, value: Any, options: tuple[Any, ...], help: str = "") -> widgets.SelectionSlider:
+def choice_slider(
+    words: str, value: Any, options: tuple[Any, ...], help: str = ""
+) -> widgets.SelectionSlider:
     """A slider over listed values; a starting value that is not listed is put in its place."""
     return widgets.SelectionSlider(
         options=sorted({*options, value}), value=value, description=words, **_looks(help)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from typing import Any
 
 import ipywidgets as widgets
 
+from parakit.checks import is_real
 from parakit.draw import memory_bars
 from parakit.explore.explorer import Answer, Explorer, choice, choice_slider, whole_slider
 from parakit.memory import MemoryReport, checked_capacity
@@ -48,7 +48,7 @@ def memory(
         "pp": pp,
         "zero": zero,
         "precision": precision,
-        "capacity": capacity / Unit.GB.size if isinstance(capacity, numbers.Real) else capacity,
+        "capacity": capacity / Unit.GB.size if is_real(capacity) else capacity,
     }
     room = max(_MOST_STAGES, pp) if isinstance(pp, int) and pp <= 512 else _MOST_STAGES
     return Explorer(
@@ -66,8 +66,12 @@ def _controls(start: Mapping[str, Any], own: Mapping[str, Model]) -> dict[str, w
     return {
         "model": choice("model", start["model"], names),
         "dp": choice_slider("data parallel dp", int(start["dp"]), _REPLICAS, "replicas of the model"),
-        "pp": whole_slider("pipeline stages pp", int(start["pp"]), 1, _MOST_STAGES, "layers are split over them"),
-        "zero": whole_slider("ZeRO stage", int(start["zero"]), 0, 3, "0 shards nothing, 3 everything, over dp"),
+        "pp": whole_slider(
+            "pipeline stages pp", int(start["pp"]), 1, _MOST_STAGES, "layers are split over them"
+        ),
+        "zero": whole_slider(
+            "ZeRO stage", int(start["zero"]), 0, 3, "0 shards nothing, 3 everything, over dp"
+        ),
         "precision": choice("precision", str(start["precision"]), [str(one) for one in Precision]),
         "capacity": whole_slider("device memory (GB)", max(round(capacity), 1), 8, 288, "1 GB is 1e9 bytes"),
     }
@@ -86,17 +90,23 @@ def _answer(values: Mapping[str, Any], own: Mapping[str, Model], room: int) -> A
 
 
 def _capacity(gigabytes: Any) -> float:
-    if not isinstance(gigabytes, numbers.Real):
+    if not is_real(gigabytes):
         checked_capacity(gigabytes)  # says what is wrong with it
     capacity = checked_capacity(float(gigabytes) * Unit.GB.size)
     if capacity < 1e6:
-        raise ValueError(f"capacity is {capacity:g} bytes: that is no device; write bytes, such as 80e9 for 80 GB")
+        raise ValueError(
+            f"capacity is {capacity:g} bytes: that is no device; write bytes, such as 80e9 for 80 GB"
+        )
     return capacity
 
 
 def _sentence(report: MemoryReport, capacity: float) -> str:
     plan = report.plan
-    rest = ", which are not counted yet." if report.fits(capacity) else ". Activations, not counted yet, come on top."
+    rest = (
+        ", which are not counted yet."
+        if report.fits(capacity)
+        else ". Activations, not counted yet, come on top."
+    )
     text = f"{report.verdict(capacity)}{rest}"
     if plan.zero and plan.dp == 1:
         return f"{text} ZeRO {plan.zero} divides by dp = 1: it saves nothing."

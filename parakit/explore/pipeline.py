@@ -70,7 +70,11 @@ def _controls(start: Mapping[str, Any]) -> dict[str, widgets.Widget]:
         "schedule": choice("schedule", start["schedule"], schedules()),
         "stages": whole_slider("stages", int(start["stages"]), 1, _MOST_STAGES, "devices, one stage each"),
         "microbatches": whole_slider(
-            "microbatches", int(start["microbatches"]), 1, _MOST_MICROBATCHES, "pieces that the batch is cut into"
+            "microbatches",
+            int(start["microbatches"]),
+            1,
+            _MOST_MICROBATCHES,
+            "pieces that the batch is cut into",
         ),
         "backward": slider(
             "backward (forward slots)", float(start["backward"]), 0.5, 4.0, 0.5, "a forward takes 1 slot"

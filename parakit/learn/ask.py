@@ -26,7 +26,9 @@ class Asked(LiveBox):
         self.question = question
         self.verdict: Verdict | None = None
         self._hints = 0
-        self._text = widgets.HTML(f'<div style="font-size:17px;line-height:25px">{escape(question.text)}</div>')
+        self._text = widgets.HTML(
+            f'<div style="font-size:17px;line-height:25px">{escape(question.text)}</div>'
+        )
         self.field = widgets.Text(
             placeholder="3/11, 0.27 or 27%" if question.is_share else f"a number of {question.unit}",
             description="answer",
@@ -69,7 +71,9 @@ class Asked(LiveBox):
     def stand_in(self) -> str:
         """The question, its working folded away."""
         lines = "<br>".join(escape(line) for line in self.question.working)
-        return f"<p>{escape(self.question.text)}</p><details><summary>Working</summary><p>{lines}</p></details>"
+        return (
+            f"<p>{escape(self.question.text)}</p><details><summary>Working</summary><p>{lines}</p></details>"
+        )
 
     def _say(self, *lines: str) -> None:
         html = "<br>".join(escape(line) for line in lines)
@@ -96,7 +100,9 @@ def predict(text: str, answer: str, *, unit: str = "", why: str, objective: str 
     """
     number = parse(answer, unit)
     if number is None:
-        raise ValueError(f"answer is {shown(answer)}: it must be a number as a learner would type it, such as '3/4'")
+        raise ValueError(
+            f"answer is {shown(answer)}: it must be a number as a learner would type it, such as '3/4'"
+        )
     if objective not in list(Objective):
         raise ValueError(unknown("objective", objective, list(Objective)))
     question = Question(

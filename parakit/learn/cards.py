@@ -56,7 +56,9 @@ def read(path: Path) -> tuple[Card, ...]:
         raise ValueError(f"{path.name} must be a list of cards, each with {', '.join(Card.__slots__)}")
     faults = [fault for place, entry in enumerate(loaded, start=1) for fault in _faults(place, entry)]
     ids = [entry.get("id") for entry in loaded if isinstance(entry, dict)]
-    faults += [f"id {shown(one)} stands on more than one card" for one in dict.fromkeys(ids) if ids.count(one) > 1]
+    faults += [
+        f"id {shown(one)} stands on more than one card" for one in dict.fromkeys(ids) if ids.count(one) > 1
+    ]
     if faults:
         raise ValueError(f"{path.name} cannot be read:" + "".join(f"\n  - {fault}" for fault in faults))
     return tuple(Card(**{**entry, "objective": Objective(entry["objective"])}) for entry in loaded)
@@ -66,7 +68,11 @@ def _faults(place: int, entry: Any) -> list[str]:
     if not isinstance(entry, dict):
         return [f"card {place} is {shown(entry)}: it must have {', '.join(Card.__slots__)}"]
     faults = [f"card {place} lacks {field}" for field in Card.__slots__ if field not in entry]
-    faults += [f"card {place} has {shown(field)}, which no card has" for field in entry if field not in Card.__slots__]
+    faults += [
+        f"card {place} has {shown(field)}, which no card has"
+        for field in entry
+        if field not in Card.__slots__
+    ]
     for field in Card.__slots__:
         value = entry.get(field, " ")
         if not isinstance(value, str) or not value:

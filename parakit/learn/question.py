@@ -67,7 +67,9 @@ class Question:
                 return Verdict(right=False, why=mistake.why, mistake=mistake.name)
         if self.is_share and given > 1:
             return Verdict(right=False, why="A share of a whole is at most 1 (or 100%).")
-        return Verdict(right=False, why=f"Not that. {'Take a hint' if self.hints else 'Look again'}, then try once more.")
+        return Verdict(
+            right=False, why=f"Not that. {'Take a hint' if self.hints else 'Look again'}, then try once more."
+        )
 
     @property
     def shown_answer(self) -> str:

@@ -130,7 +130,11 @@ def _mixed_backward(schedule: Schedule) -> list[Problem]:
     both = have[Kind.B] & (have[Kind.I] | have[Kind.W])
     twice = both[schedule.stage, schedule.microbatch] & (schedule.kind == Kind.B)
     return [
-        _at(schedule, i, f"{_words(schedule, i)} is a full backward, and its parts I or W stand in the order too")
+        _at(
+            schedule,
+            i,
+            f"{_words(schedule, i)} is a full backward, and its parts I or W stand in the order too",
+        )
         for i in np.flatnonzero(twice).tolist()
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,7 +96,9 @@ class Schedule:
         from parakit.pipeline.check import problems  # it needs this module
 
         if communication != "free":
-            raise ValueError(f"communication is {shown(communication)}: 'free' is the only kind checked so far")
+            raise ValueError(
+                f"communication is {shown(communication)}: 'free' is the only kind checked so far"
+            )
         return problems(self)
 
     def to_text(self) -> str:
@@ -115,9 +118,7 @@ class Schedule:
             )
         ]
         bounds = self.first.tolist()
-        return "\n".join(
-            ",".join(cells[start:end]) for start, end in zip(bounds[:-1], bounds[1:], strict=True)
-        )
+        return "\n".join(",".join(cells[start:end]) for start, end in pairwise(bounds))
 
     @classmethod
     def from_text(cls, text: str, name: str = "your own") -> Schedule:

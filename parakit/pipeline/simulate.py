@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from parakit.checks import shown
+from parakit.checks import is_real, shown
 from parakit.names import count
 from parakit.pipeline.check import misplaced, stuck
 from parakit.pipeline.order import Kind, Schedule, ScheduleError
@@ -77,7 +76,8 @@ class Timeline:
         last = np.full(self.devices, -np.inf)
         np.minimum.at(first, self.device, self.start)
         np.maximum.at(last, self.device, self.end)
-        return last - first - self.busy
+        idle: np.ndarray = last - first - self.busy
+        return idle
 
     @property
     def in_flight(self) -> np.ndarray:
@@ -141,7 +141,9 @@ def simulate(
         "forward": per_stage("forward", forward, schedule.stages),
         "backward": per_stage("backward", backward, schedule.stages),
     }
-    times["weight"] = times["backward"] / 2 if weight is None else per_stage("weight", weight, schedule.stages)
+    times["weight"] = (
+        times["backward"] / 2 if weight is None else per_stage("weight", weight, schedule.stages)
+    )
     over = np.flatnonzero(times["weight"] > times["backward"])
     if len(over):
         raise ValueError(
@@ -154,9 +156,9 @@ def simulate(
     faults = misplaced(schedule, needs)
     if faults:
         raise ScheduleError(faults)
-    by_kind = np.stack([
-        times["forward"], times["backward"], times["backward"] - times["weight"], times["weight"]
-    ])  # in the order of Kind
+    by_kind = np.stack(
+        [times["forward"], times["backward"], times["backward"] - times["weight"], times["weight"]]
+    )  # in the order of Kind
     duration = by_kind[schedule.kind, schedule.stage] + overhead
     device = schedule.device
     elsewhere = (needs.before >= 0) & (device[needs.before] != device)
@@ -187,13 +189,15 @@ def per_stage(name: str, value: _Times, stages: int) -> np.ndarray:
     except (TypeError, ValueError):
         raise ValueError(f"{name} is {shown(value)}: it must be a number, or one a stage") from None
     if array.ndim > 1 or (array.ndim == 1 and len(array) != stages):
-        raise ValueError(f"{name} has the shape {array.shape}: it must be a number, or one for each of {count(stages, 'stage')}")
+        raise ValueError(
+            f"{name} has the shape {array.shape}: it must be a number, or one for each of {count(stages, 'stage')}"
+        )
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(f"{name} is {shown(value)}: durations must be finite and at least 0")
     return np.broadcast_to(array, (stages,))
 
 
-def _duration(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < float("inf"):
+def _duration(name: str, value: float) -> float:
+    if not is_real(value) or not 0 <= value < float("inf"):
         raise ValueError(f"{name} is {shown(value)}: it must be a finite number of at least 0")
     return float(value)

@@ -18,10 +18,10 @@ import matplotlib as mpl
 
 mpl.use("agg")
 
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-import parakit as pk  # noqa: E402
-from parakit.names import cell  # noqa: E402
+import parakit as pk
+from parakit.names import cell
 
 SIZES = ((4, 8), (8, 32), (16, 64), (64, 256))
 COLOURS = ("#8CC5F0", "#1F4E8C", "#C7761B", "#F6DD8F")

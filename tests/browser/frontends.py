@@ -54,8 +54,14 @@ def free_port() -> int:
 def served(command: list[str], port: int, token: str, folder: Path) -> Iterator[str]:
     """Run a server as a process of its own until the block ends; gives its address."""
     address = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "JUPYTER_RUNTIME_DIR": str(folder / ".runtime"), "IPYTHONDIR": str(folder / ".ipython")}
-    environment["JUPYTER_CONFIG_PATH"] = str(Path(parakit.__file__).parent / "lab_config")  # as `parakit lab` does
+    environment = {
+        **os.environ,
+        "JUPYTER_RUNTIME_DIR": str(folder / ".runtime"),
+        "IPYTHONDIR": str(folder / ".ipython"),
+    }
+    environment["JUPYTER_CONFIG_PATH"] = str(
+        Path(parakit.__file__).parent / "lab_config"
+    )  # as `parakit lab` does
     # Kernels of this front end must come from its own environment.
     environment["PATH"] = f"{Path(command[0]).parent}{os.pathsep}{environment['PATH']}"
     with open(folder / ".server.log", "w") as log:
@@ -141,23 +147,48 @@ class FrontEnd:
 
 
 @contextmanager
-def opened(name: str, browser: object, folder: Path, notebook: str, *, theme: str = "light",
-           width: int = 1280, height: int = 900) -> Iterator[FrontEnd]:
+def opened(
+    name: str,
+    browser: object,
+    folder: Path,
+    notebook: str,
+    *,
+    theme: str = "light",
+    width: int = 1280,
+    height: int = 900,
+) -> Iterator[FrontEnd]:
     """Serve `folder`, open a notebook of it in a front end, and wait until its kernel is idle."""
     port, token = free_port(), secrets.token_hex(16)
     if name == "lab":
-        command = [sys.executable, "-m", "jupyterlab", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
-                   "--no-browser", "--allow-root", f"--IdentityProvider.token={token}",
-                   "--LabApp.expose_app_in_browser=True",
-                   f"--LabApp.user_settings_dir={folder / '.settings'}", f"--LabApp.workspaces_dir={folder / '.workspaces'}"]
+        command = [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--ServerApp.ip=127.0.0.1",
+            f"--ServerApp.port={port}",
+            "--no-browser",
+            "--allow-root",
+            f"--IdentityProvider.token={token}",
+            "--LabApp.expose_app_in_browser=True",
+            f"--LabApp.user_settings_dir={folder / '.settings'}",
+            f"--LabApp.workspaces_dir={folder / '.workspaces'}",
+        ]
         if theme == "dark":
             themes = folder / ".settings" / "@jupyterlab" / "apputils-extension"
             themes.mkdir(parents=True)
             (themes / "themes.jupyterlab-settings").write_text('{"theme": "JupyterLab Dark"}')
         path = f"/lab/tree/{notebook}?token={token}"
     else:
-        command = [COLAB_PYTHON, "-m", "notebook", "--ip=127.0.0.1", f"--port={port}", "--no-browser",
-                   "--allow-root", f"--NotebookApp.token={token}"]
+        command = [
+            COLAB_PYTHON,
+            "-m",
+            "notebook",
+            "--ip=127.0.0.1",
+            f"--port={port}",
+            "--no-browser",
+            "--allow-root",
+            f"--NotebookApp.token={token}",
+        ]
         path = f"/notebooks/{notebook}?token={token}"
     with served(command, port, token, folder) as address:
         context = browser.new_context(viewport={"width": width, "height": height})

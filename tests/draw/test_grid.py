@@ -32,8 +32,13 @@ def test_a_cell_stands_where_its_time_and_stage_are():
 def test_labels_tooltips_headline_and_alt():
     texts = svg_texts(FORWARD.svg)
     assert {f"{letter}{i}" for letter in "ABCD" for i in range(1, 9)} <= set(texts)
-    assert {"stage A", "stage D", "forward", "idle (the bubble)", "time (one forward slot = 1)", "11"} <= set(texts)
-    assert texts[:2] == ["12 of 44 stage-slots are idle: 27%", "4 stages, 8 microbatches, forward only (backward work left out)"]
+    assert {"stage A", "stage D", "forward", "idle (the bubble)", "time (one forward slot = 1)", "11"} <= set(
+        texts
+    )
+    assert texts[:2] == [
+        "12 of 44 stage-slots are idle: 27%",
+        "4 stages, 8 microbatches, forward only (backward work left out)",
+    ]
     assert "B3: stage B, microbatch 3, forward, 3 to 4" in svg_titles(FORWARD.svg)
     assert FORWARD.alt == "4 stages, 8 microbatches, forward only, 11 slots; idle share 27%"
     root = ElementTree.fromstring(FORWARD.svg)
@@ -42,14 +47,27 @@ def test_labels_tooltips_headline_and_alt():
 
 
 def test_idle_time_is_a_hatched_band_behind_every_row():
-    bands = [part for part in FORWARD.scene.parts if isinstance(part, Box) and part.role == "idle" and part.width > 100]
-    assert [(band.x, band.y, band.width) for band in bands] == [(LEFT, TOP + 50 * row, RIGHT - LEFT) for row in range(4)]
+    bands = [
+        part
+        for part in FORWARD.scene.parts
+        if isinstance(part, Box) and part.role == "idle" and part.width > 100
+    ]
+    assert [(band.x, band.y, band.width) for band in bands] == [
+        (LEFT, TOP + 50 * row, RIGHT - LEFT) for row in range(4)
+    ]
     order = [type(part) for part in FORWARD.scene.parts]
     assert FORWARD.scene.parts.index(bands[-1]) < order.index(Cells)
     assert FORWARD.svg.count("url(#pk") == 5  # four rows and the legend
 
 
-POINTS = [("gpipe", 1, 1), ("1f1b", 4, 8), ("1f1b", 3, 2), ("gpipe", 8, 32), ("1f1b", 16, 64), ("1f1b", 40, 100)]
+POINTS = [
+    ("gpipe", 1, 1),
+    ("1f1b", 4, 8),
+    ("1f1b", 3, 2),
+    ("gpipe", 8, 32),
+    ("1f1b", 16, 64),
+    ("1f1b", 40, 100),
+]
 
 
 @pytest.mark.parametrize(("name", "p", "m"), POINTS)
@@ -96,7 +114,9 @@ def test_no_label_is_wider_than_its_cell():
         picture = grid(timeline("1f1b", p, m))
         cells = next(part for part in picture.scene.parts if isinstance(part, Cells))
         shown = [
-            n for n in range(len(cells.labels)) if label_size(cells.labels[n], cells.label_room[n], cells.height)
+            n
+            for n in range(len(cells.labels))
+            if label_size(cells.labels[n], cells.label_room[n], cells.height)
         ]
         figure = picture.figure()
         renderer = FigureCanvasAgg(figure).get_renderer()
@@ -107,7 +127,12 @@ def test_no_label_is_wider_than_its_cell():
 
 
 def test_texts_stay_inside_the_picture_and_off_each_other():
-    for picture in (FORWARD, grid(timeline()), grid(timeline("1f1b", 64, 256)), grid(timeline("gpipe", 30, 7))):
+    for picture in (
+        FORWARD,
+        grid(timeline()),
+        grid(timeline("1f1b", 64, 256)),
+        grid(timeline("gpipe", 30, 7)),
+    ):
         figure = picture.figure()
         renderer = FigureCanvasAgg(figure).get_renderer()
         boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts if text.get_text()]

@@ -47,7 +47,9 @@ def test_the_capacity_line_stands_where_its_bytes_are_with_a_halo():
 def test_the_line_stands_still_while_values_move():
     def line(dp, zero):
         picture = memory_bars(report(dp=dp, zero=zero), 80e9, shows=130e9, rows=8)
-        return next(part.x1 for part in picture.scene.parts if isinstance(part, Line) and part.role == "accent")
+        return next(
+            part.x1 for part in picture.scene.parts if isinstance(part, Line) and part.role == "accent"
+        )
 
     assert len({line(dp, zero) for dp in (1, 8) for zero in range(4)}) == 1
 
@@ -86,7 +88,9 @@ def test_texts_stay_inside_the_picture_off_each_other_and_off_the_line():
             picture = memory_bars(report(**plan), capacity, shows=capacity / 0.62)
             figure = picture.figure()
             renderer = FigureCanvasAgg(figure).get_renderer()
-            line = next(part.x1 for part in picture.scene.parts if isinstance(part, Line) and part.role == "accent")
+            line = next(
+                part.x1 for part in picture.scene.parts if isinstance(part, Line) and part.role == "accent"
+            )
             texts = [text for text in figure.axes[0].texts if text.get_text()]
             boxes = [text.get_window_extent(renderer) for text in texts]
             for n, (text, box) in enumerate(zip(texts, boxes, strict=True)):

@@ -11,7 +11,9 @@ from parakit.draw import grid
 PICTURE = grid(pk.simulate(pk.schedule("1f1b", devices=2, microbatches=3)))
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".PNG", b"\x89PNG")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".PNG", b"\x89PNG")]
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_save_writes_each_form(tmp_path, suffix, start, theme):
     path = PICTURE.save(tmp_path / f"grid{suffix}", theme)
@@ -39,7 +41,9 @@ def test_the_same_picture_gives_the_same_bytes():
 def test_another_suffix_or_folder_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(ValueError, match=r"'grid.jpg' does not end in .svg, .png or .pdf"):
         PICTURE.save(tmp_path / "grid.jpg")
-    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere to write grid.svg into: make it first"):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no folder .*nowhere to write grid\.svg into: make it first"
+    ):
         PICTURE.save(tmp_path / "nowhere" / "grid.svg")
     assert list(tmp_path.iterdir()) == []
 

@@ -23,9 +23,22 @@ def test_a_slider_changes_result_sentence_and_picture():
 
 def test_pipeline_controls_have_the_calls_names_and_each_does_something():
     explorer = pk.explore.pipeline()
-    assert set(explorer.controls) == {"schedule", "stages", "microbatches", "backward", "transfer", "forward_only"}
+    assert set(explorer.controls) == {
+        "schedule",
+        "stages",
+        "microbatches",
+        "backward",
+        "transfer",
+        "forward_only",
+    }
     spans = []
-    for name, value in [("schedule", "gpipe"), ("stages", 6), ("microbatches", 3), ("backward", 1.0), ("transfer", 0.5)]:
+    for name, value in [
+        ("schedule", "gpipe"),
+        ("stages", 6),
+        ("microbatches", 3),
+        ("backward", 1.0),
+        ("transfer", 0.5),
+    ]:
         explorer.controls[name].value = value
         spans.append(explorer.result.span)
     assert spans == [33, 39, 24, 16, 21]
@@ -78,7 +91,11 @@ def test_a_problem_is_a_sentence_over_the_last_picture_dimmed():
 
 
 BAD = [
-    ("pipeline", dict(stages=0), "a pipeline of 0 stages cannot be made: the number must be a whole number from 1 to 65,536"),
+    (
+        "pipeline",
+        dict(stages=0),
+        "a pipeline of 0 stages cannot be made: the number must be a whole number from 1 to 65,536",
+    ),
     (
         "pipeline",
         dict(microbatches=10**9),
@@ -91,12 +108,24 @@ BAD = [
         dict(microbatches=500_000),
         "a grid of 4,000,000 cells cannot be read: draw at most 200,000, with fewer stages or microbatches",
     ),
-    ("pipeline", dict(schedule="gpip"), "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b"),
+    (
+        "pipeline",
+        dict(schedule="gpip"),
+        "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b",
+    ),
     ("pipeline", dict(backward=-1), "backward is -1: durations must be finite and at least 0"),
     ("pipeline", dict(forward_only="yes"), "forward_only is 'yes': it must be True or False"),
     ("memory", dict(dp=0), "dp is 0: it must be a whole number from 1 to 1,000,000"),
-    ("memory", dict(capacity=80), "capacity is 80 bytes: that is no device; write bytes, such as 80e9 for 80 GB"),
-    ("memory", dict(capacity="80 GB"), "capacity is '80 GB': it must be a positive number of bytes, such as 80e9"),
+    (
+        "memory",
+        dict(capacity=80),
+        "capacity is 80 bytes: that is no device; write bytes, such as 80e9 for 80 GB",
+    ),
+    (
+        "memory",
+        dict(capacity="80 GB"),
+        "capacity is '80 GB': it must be a positive number of bytes, such as 80e9",
+    ),
 ]
 
 
@@ -181,5 +210,8 @@ def test_it_displays_a_live_view_and_a_stand_in_that_hide_each_other(kind):
 
 
 def test_two_explorers_do_not_hide_each_other_s_stand_in():
-    marks = {re.search(r"parakit-saved-[\w-]+", displayed(pk.explore.pipeline())[1]["text/html"])[0] for _ in range(2)}
+    marks = {
+        re.search(r"parakit-saved-[\w-]+", displayed(pk.explore.pipeline())[1]["text/html"])[0]
+        for _ in range(2)
+    }
     assert len(marks) == 2

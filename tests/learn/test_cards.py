@@ -38,7 +38,7 @@ FAULTY = [
 @pytest.mark.parametrize(("text", "said"), FAULTY, ids=range(len(FAULTY)))
 def test_a_faulty_file_is_told_every_fault(tmp_path, text, said):
     (tmp_path / "cards.yaml").write_text(text)
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         read(tmp_path / "cards.yaml")
     assert str(error.value).startswith(said)
 

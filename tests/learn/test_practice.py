@@ -25,7 +25,9 @@ def test_for_200_seeds_the_answer_is_right_and_no_mistake_is_found_in_it(family)
 
 def test_the_wrong_ratio_is_recognised_and_explained():
     question = next(
-        q for q in (pk.learn.practice(seed=s, family="idle-share") for s in range(2000)) if "4 equal stages and 8 m" in q.text
+        q
+        for q in (pk.learn.practice(seed=s, family="idle-share") for s in range(2000))
+        if "4 equal stages and 8 m" in q.text
     )
     assert question.answer == Fraction(3, 11)
     for typed in ("3/11", "0.27", "27%", "27 %", "27.3%", "0,273"):
@@ -39,7 +41,10 @@ def test_the_wrong_ratio_is_recognised_and_explained():
     assert question.check("a lot").why == "'a lot' cannot be read: type a share such as 3/11, 0.27 or 27%."
 
 
-@given(p=st.integers(2, 8), limit=st.sampled_from([Fraction(1, 20), Fraction(1, 10), Fraction(1, 8), Fraction(1, 5)]))
+@given(
+    p=st.integers(2, 8),
+    limit=st.sampled_from([Fraction(1, 20), Fraction(1, 10), Fraction(1, 8), Fraction(1, 5)]),
+)
 def test_microbatches_for_a_share_are_the_least(p, limit):
     for seed in range(40):
         question = pk.learn.practice(seed=seed, family="microbatches-for-share")
@@ -63,7 +68,7 @@ def test_the_same_seed_gives_the_same_question_and_seeds_differ():
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="there is no question family 'idle': did you mean"):
         pk.learn.practice(family="idle")
-    with pytest.raises(ValueError, match="there is no objective with questions so far 'O1': did you mean 'O3'|known are O3"):
+    with pytest.raises(ValueError, match="there is no objective with questions so far 'O1': known are O3"):
         pk.learn.practice(objective="O1")
     with pytest.raises(ValueError, match="seed is -1: it must be a whole number from 0"):
         pk.learn.practice(seed=-1)

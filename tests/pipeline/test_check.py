@@ -23,26 +23,38 @@ def test_a_legal_order_has_none():
 CASES = [
     ("0F0,0F0,0B0", ["device 0, position 1: A1 forward stands in the order more than once"]),
     ("0F0,0F1,0B0", ["A2 backward is missing: no device has it in its order"]),
-    ("0F1,0B1", [
-        "A1 forward is missing: no device has it in its order",
-        "A1 backward is missing: no device has it in its order",
-    ]),
+    (
+        "0F1,0B1",
+        [
+            "A1 forward is missing: no device has it in its order",
+            "A1 backward is missing: no device has it in its order",
+        ],
+    ),
     ("0B0,0F0", ["device 0, position 0: A1 backward stands before A1 forward, which it needs"]),
-    ("0F0,0W0,0I0", [
-        "device 0, position 1: A1 backward for weights stands before A1 backward for inputs, which it needs"
-    ]),
+    (
+        "0F0,0W0,0I0",
+        [
+            "device 0, position 1: A1 backward for weights stands before A1 backward for inputs, which it needs"
+        ],
+    ),
     ("0F0,0W0", ["A1 backward for inputs is missing: no device has it in its order"]),
     ("0F0,0I0", ["A1 backward for weights is missing: no device has it in its order"]),
-    ("0F0,0B0,0W0", [
-        "A1 backward for inputs is missing: no device has it in its order",
-        "device 0, position 1: A1 backward is a full backward, and its parts I or W stand in the order too",
-    ]),
+    (
+        "0F0,0B0,0W0",
+        [
+            "A1 backward for inputs is missing: no device has it in its order",
+            "device 0, position 1: A1 backward is a full backward, and its parts I or W stand in the order too",
+        ],
+    ),
     ("0F0\n0B0", ["device 1, position 0: A1 backward needs what A1 forward kept, and that is on device 0"]),
     ("1F0,0F0", ["device 0, position 0: B1 forward stands before A1 forward, which it needs"]),
-    ("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0", [
-        "device 0, position 1: A1 backward waits for B1 backward, which never comes: the devices wait for each other",
-        "device 1, position 0: B2 forward waits for A2 forward, which never comes: the devices wait for each other",
-    ]),
+    (
+        "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0",
+        [
+            "device 0, position 1: A1 backward waits for B1 backward, which never comes: the devices wait for each other",
+            "device 1, position 0: B2 forward waits for A2 forward, which never comes: the devices wait for each other",
+        ],
+    ),
 ]
 
 
@@ -70,23 +82,26 @@ def test_simulating_an_illegal_order_gives_the_same_sentences():
 
 
 def test_unknown_communication_is_refused():
-    with pytest.raises(ValueError, match="communication is 'blocking': 'free' is the only kind checked so far"):
+    with pytest.raises(
+        ValueError, match="communication is 'blocking': 'free' is the only kind checked so far"
+    ):
         pk.Schedule.from_text("0F0,0B0").problems("blocking")
 
 
 @given(st.data())
 def test_an_order_is_legal_exactly_when_it_can_be_simulated(data):
-    schedule = pk.schedule("1f1b", devices=data.draw(st.integers(1, 3)), microbatches=data.draw(st.integers(1, 4)))
+    schedule = pk.schedule(
+        "1f1b", devices=data.draw(st.integers(1, 3)), microbatches=data.draw(st.integers(1, 4))
+    )
     rows = [data.draw(st.permutations(row.split(","))) for row in schedule.to_text().split("\n")]
     drawn = pk.Schedule.from_text("\n".join(",".join(row) for row in rows))
     problems = drawn.problems()
-    try:
-        pk.simulate(drawn)
-    except pk.ScheduleError as error:
-        assert error.problems == problems
-        assert problems
+    if problems:
+        with pytest.raises(pk.ScheduleError) as error:
+            pk.simulate(drawn)
+        assert error.value.problems == problems
     else:
-        assert problems == ()
+        assert pk.simulate(drawn).span > 0
 
 
 TEXTS = [
@@ -107,7 +122,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS, ids=range(len(TEXTS)))
 def test_a_text_that_is_no_schedule_is_refused(text, expected):
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         pk.Schedule.from_text(text)
     assert str(error.value) == expected
 

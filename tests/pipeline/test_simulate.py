@@ -50,7 +50,9 @@ def test_what_always_holds(name, p, m, data):
     transfer, overhead = data.draw(st.floats(0, 2)), data.draw(st.floats(0, 1))
     grid = timeline(name, p, m, forward=f, backward=b, transfer=transfer, overhead=overhead)
     assert (np.diff(grid.start) >= 0).all()
-    start = {(k, s, i): t for k, s, i, t in zip(grid.kind, grid.stage, grid.microbatch, grid.start, strict=True)}
+    start = {
+        (k, s, i): t for k, s, i, t in zip(grid.kind, grid.stage, grid.microbatch, grid.start, strict=True)
+    }
     end = {(k, s, i): t for k, s, i, t in zip(grid.kind, grid.stage, grid.microbatch, grid.end, strict=True)}
     for s in range(p):
         mine = grid.device == s  # one action at a time
@@ -71,8 +73,10 @@ def brute_force(schedule, forward, backward, transfer):
     """Another way to the same times: repeat until nothing changes."""
     end = np.zeros(schedule.actions)
     device = schedule.device
-    place = {(int(k), int(s), int(i)): n for n, (k, s, i) in
-             enumerate(zip(schedule.kind, schedule.stage, schedule.microbatch, strict=True))}
+    place = {
+        (int(k), int(s), int(i)): n
+        for n, (k, s, i) in enumerate(zip(schedule.kind, schedule.stage, schedule.microbatch, strict=True))
+    }
     took = np.where(schedule.kind == Kind.F, forward, backward)
     while True:
         new = end.copy()
@@ -88,7 +92,12 @@ def brute_force(schedule, forward, backward, transfer):
         end = new
 
 
-@given(name=st.sampled_from(pk.schedules()), p=st.integers(1, 5), m=st.integers(1, 7), transfer=st.sampled_from([0, 0.5, 3]))
+@given(
+    name=st.sampled_from(pk.schedules()),
+    p=st.integers(1, 5),
+    m=st.integers(1, 7),
+    transfer=st.sampled_from([0, 0.5, 3]),
+)
 def test_times_equal_those_of_a_plain_fixed_point(name, p, m, transfer):
     schedule = pk.schedule(name, devices=p, microbatches=m)
     grid = pk.simulate(schedule, backward=2, transfer=transfer)
@@ -129,6 +138,6 @@ ERRORS = [
 
 @pytest.mark.parametrize(("durations", "text"), ERRORS, ids=[text[:30] for _, text in ERRORS])
 def test_bad_durations_are_refused_with_the_whole_sentence(durations, text):
-    with pytest.raises(ValueError) as error:  # noqa: PT011
+    with pytest.raises(ValueError) as error:
         timeline(**durations)
     assert str(error.value) == text
