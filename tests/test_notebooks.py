@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_nothing_differs_from_run_to_run(lesson):
 def test_every_widget_leaves_something_to_see(lesson):
     for cell in lesson["cells"]:
         data = [output.get("data", {}) for output in cell.get("outputs", [])]
-        for first, second in zip(data, [*data[1:], {}], strict=True):
+        for first, second in pairwise([*data, {}]):
             if WIDGET in first:
                 assert "<img" in (html := "".join(second["text/html"])) or "<details>" in html
 
