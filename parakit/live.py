@@ -21,6 +21,8 @@ class LiveBox(widgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
     Subclasses give `stand_in` and put `hider` into the page with one of their HTML widgets.
     """
 
+    invitation = "Run this cell to move it."  # where nothing is alive
+
     def __init__(self, kind: str) -> None:
         _made[kind] = _made.get(kind, 0) + 1
         self._mark = f"parakit-saved-{kind}-{_made[kind]}"
@@ -42,7 +44,7 @@ class LiveBox(widgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
 
         view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
         display(
-            {"application/vnd.jupyter.widget-view+json": view, "text/plain": "Run this cell to move it."},
+            {"application/vnd.jupyter.widget-view+json": view, "text/plain": self.invitation},
             raw=True,
         )
         dead = (
@@ -50,4 +52,4 @@ class LiveBox(widgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
             f":has(+ .jp-OutputArea-child .{self._mark}){{display:none}}</style>"
         )
         stand_in = f'{dead}<div class="{self._mark}">{self.stand_in()}</div>'
-        display({"text/html": stand_in, "text/plain": "(the picture as it was saved)"}, raw=True)
+        display({"text/html": stand_in, "text/plain": "(as it was saved)"}, raw=True)

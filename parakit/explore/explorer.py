@@ -100,8 +100,7 @@ class Explorer(LiveBox):
 
     def _refuse(self, error: ValueError) -> None:
         """Say why, and keep the last picture, dimmed."""
-        self.problems = tuple(getattr(error, "problems", None) or (str(error),))
-        self.problems = tuple(str(one) for one in self.problems)
+        self.problems = tuple(str(one) for one in getattr(error, "problems", (error,)))
         lines = "<br>".join(escape(one) for one in self.problems)
         self._said.value = _status(
             f'<b style="border-left:4px solid #D81B60;padding-left:8px">Not possible:</b> {lines}'

@@ -21,6 +21,8 @@ class Asked(LiveBox):
         verdict: of the latest answer, or None.
     """
 
+    invitation = "Run this cell to answer it."
+
     def __init__(self, question: Question) -> None:
         super().__init__("question")
         self.question = question

@@ -19,6 +19,8 @@ class Deck(LiveBox):
         open: whether its answer is shown.
     """
 
+    invitation = "Run this cell to turn the cards."
+
     def __init__(self, deck_cards: tuple[Card, ...]) -> None:
         super().__init__("deck")
         self.cards = deck_cards

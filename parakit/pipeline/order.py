@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from parakit.pipeline.check import Problem
 
 LARGEST_INDEX = 10_000_000  # of a stage or microbatch in a text: past it a number is a mistake
+LARGEST_TEXT = 4_000_000  # stages × microbatches of a text
 
 
 class Kind(IntEnum):
@@ -142,6 +143,12 @@ class Schedule:
         if not flat:
             raise ValueError("the text has no actions: write a line a device, such as 0F0,0F1,0B0,0B1")
         stage, kind, microbatch = np.array(flat, dtype=np.int64).T
+        places = (int(stage.max()) + 1) * (int(microbatch.max()) + 1)
+        if places > LARGEST_TEXT:  # checking takes memory for each
+            raise ValueError(
+                f"the text speaks of {int(stage.max()) + 1:,} stages and {int(microbatch.max()) + 1:,} "
+                f"microbatches: stages × microbatches may be at most {LARGEST_TEXT:,}; count both from 0"
+            )
         return cls(
             name=name,
             stages=int(stage.max()) + 1,

@@ -105,6 +105,11 @@ def test_an_order_is_legal_exactly_when_it_can_be_simulated(data):
 
 
 TEXTS = [
+    (
+        "0F0,9999999F9999999",
+        "the text speaks of 10,000,000 stages and 10,000,000 microbatches: stages × microbatches may be at most "
+        "4,000,000; count both from 0",
+    ),
     ("", "the text has no actions: write a line a device, such as 0F0,0F1,0B0,0B1"),
     (",,\n,", "the text has no actions: write a line a device, such as 0F0,0F1,0B0,0B1"),
     (
