@@ -19,17 +19,33 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from parakit import draw, explore, learn
-    from parakit.memory import MemoryReport, memory
+    from parakit.blocks import Experts, Latent
+    from parakit.memory import (
+        MemoryOverTime,
+        MemoryReport,
+        memory,
+        memory_many,
+        memory_over_time,
+    )
     from parakit.model import Model
     from parakit.pipeline import Problem, Schedule, ScheduleError, Timeline, schedule, schedules, simulate
     from parakit.plan import Plan, PlanError
+    from parakit.traffic import Traffic, Transfer, traffic
 
 _HOME = {
     "Model": "parakit.model",
+    "Experts": "parakit.blocks",
+    "Latent": "parakit.blocks",
     "Plan": "parakit.plan",
     "PlanError": "parakit.plan",
     "memory": "parakit.memory",
+    "memory_many": "parakit.memory",
+    "memory_over_time": "parakit.memory",
+    "MemoryOverTime": "parakit.memory",
     "MemoryReport": "parakit.memory",
+    "traffic": "parakit.traffic",
+    "Traffic": "parakit.traffic",
+    "Transfer": "parakit.traffic",
     "Problem": "parakit.pipeline",
     "Schedule": "parakit.pipeline",
     "ScheduleError": "parakit.pipeline",
@@ -42,10 +58,18 @@ _SUBPACKAGES = ("draw", "explore", "learn")
 
 __all__ = [
     "Model",
+    "Experts",
+    "Latent",
     "Plan",
     "PlanError",
     "memory",
+    "memory_many",
+    "memory_over_time",
+    "MemoryOverTime",
     "MemoryReport",
+    "traffic",
+    "Traffic",
+    "Transfer",
     "Problem",
     "Schedule",
     "ScheduleError",

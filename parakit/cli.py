@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import parakit as pk
+from parakit.capacity import Capacity
+from parakit.draw.memory import plan_words
 from parakit.memory import MemoryReport
-from parakit.names import count, stage_letters
-from parakit.plan import Precision
-from parakit.units import Unit, number, percent, with_unit
+from parakit.names import count
+from parakit.plan import Attention, Precision, Recompute
+from parakit.units import Unit, bytes_text, number, percent, with_unit
 
 _BAD_INPUT = 2
 
@@ -42,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lab(commands)
     _add_grid(commands)
     _add_memory(commands)
+    _add_traffic(commands)
     return parser
 
 
@@ -65,11 +68,12 @@ def _add_lab(commands: _Commands) -> None:
 def _add_grid(commands: _Commands) -> None:
     words = "print a pipeline's stage-by-time grid and write its picture"
     parser = commands.add_parser("grid", help=words, description=words)
-    parser.add_argument("--stages", type=int, required=True, help="devices, one stage each")
+    parser.add_argument("--stages", type=int, required=True, help="devices of the pipeline")
     parser.add_argument("--microbatches", type=int, required=True, help="pieces that the batch is cut into")
     parser.add_argument(
-        "--schedule", default="1f1b", help=f"{' or '.join(pk.schedules())} (default: %(default)s)"
+        "--schedule", default="1f1b", help=f"{', '.join(pk.schedules())} (default: %(default)s)"
     )
+    parser.add_argument("--chunks", type=int, help="stages a device (default: what the schedule usually has)")
     parser.add_argument(
         "--backward", type=float, default=2.0, help="forward slots of a backward (default: 2)"
     )
@@ -85,8 +89,50 @@ def _add_grid(commands: _Commands) -> None:
 
 
 def _add_memory(commands: _Commands) -> None:
-    words = "print the bytes of model states that each stage's device holds"
+    words = "print the bytes that each stage's device holds"
     parser = commands.add_parser("memory", help=words, description=words)
+    _add_model_and_plan(parser)
+    parser.add_argument("--capacity", type=float, metavar="N", help="memory of one device, in --unit")
+    parser.add_argument(
+        "--reserve",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="of it not to be filled, in --unit (default: 0)",
+    )
+    parser.add_argument(
+        "--gathered",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="bytes a parameter of the largest weight that ZeRO 3 holds whole (default: 0)",
+    )
+    parser.add_argument(
+        "--tensors", action="store_true", help="name each tensor that a block keeps for backward"
+    )
+    parser.add_argument(
+        "--advice", action="store_true", help="say what would lower the deciding use, and what not"
+    )
+    parser.add_argument(
+        "--unit", choices=list(Unit), default="GB", help="GB is 1e9 bytes, GiB 2**30 (default: GB)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
+    )
+    parser.set_defaults(command=_memory)
+
+
+def _add_traffic(commands: _Commands) -> None:
+    words = "print what each device sends in one step"
+    parser = commands.add_parser("traffic", help=words, description=words)
+    _add_model_and_plan(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
+    )
+    parser.set_defaults(command=_traffic)
+
+
+def _add_model_and_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="CONFIG.json",
@@ -95,24 +141,32 @@ def _add_memory(commands: _Commands) -> None:
     for name, words in (
         ("dp", "data-parallel degree"),
         ("tp", "tensor-parallel degree"),
-        ("pp", "pipeline stages"),
+        ("pp", "pipeline-parallel degree"),
+        ("ep", "expert-parallel degree"),
+        ("microbatch", "examples that a pipeline takes at once"),
     ):
         parser.add_argument(f"--{name}", type=int, default=1, help=f"{words} (default: 1)")
     parser.add_argument("--zero", type=int, default=0, help="ZeRO stage, 0 to 3 (default: 0)")
+    parser.add_argument("--batch", type=int, help="examples of one update (default: dp × microbatch × pp)")
+    parser.add_argument("--sequence", type=int, default=2048, help="tokens of an example (default: 2048)")
     parser.add_argument(
-        "--precision", default="mixed-16", help=f"{', '.join(Precision)} (default: %(default)s)"
+        "--schedule", default="1f1b", help=f"{', '.join(pk.schedules())} (default: %(default)s)"
+    )
+    parser.add_argument("--chunks", type=int, help="stages a device (default: what the schedule usually has)")
+    for option, choices in (("recompute", Recompute), ("attention", Attention), ("precision", Precision)):
+        default = getattr(pk.Plan(), option)
+        parser.add_argument(
+            f"--{option}", default=str(default), help=f"{', '.join(choices)} (default: {default})"
+        )
+    parser.add_argument(
+        "--sequence-parallel", action="store_true", help="split norms and dropouts over tp along the sequence"
+    )
+    parser.add_argument(
+        "--trainable", type=float, default=1.0, help="share of the parameters that are trained (default: 1)"
     )
     parser.add_argument(
         "--stage-layers", metavar="N,N,…", help="layers of each stage, where they do not divide"
     )
-    parser.add_argument("--capacity", type=float, metavar="N", help="memory of one device, in --unit")
-    parser.add_argument(
-        "--unit", choices=list(Unit), default="GB", help="GB is 1e9 bytes, GiB 2**30 (default: GB)"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
-    )
-    parser.set_defaults(command=_memory)
 
 
 def _lab(options: argparse.Namespace) -> None:
@@ -140,11 +194,17 @@ def _grid(options: argparse.Namespace) -> None:
         options.schedule,
         devices=options.stages,
         microbatches=options.microbatches,
+        chunks=options.chunks,
         forward_only=options.forward_only,
     )
-    timeline = pk.simulate(schedule, backward=options.backward, transfer=options.transfer)
+    # Times are of a device's whole share of the model, so that schedules do equal work.
+    each = schedule.stages // schedule.devices
+    timeline = pk.simulate(
+        schedule, forward=1 / each, backward=options.backward / each, transfer=options.transfer
+    )
     what = "forward only" if options.forward_only else options.schedule
-    print(f"{what}, {count(options.stages, 'stage')}, {count(options.microbatches, 'microbatch')}")
+    devices = count(options.stages, "stage" if each == 1 else "device")
+    print(f"{what}, {devices}, {count(options.microbatches, 'microbatch')}")
     print(text_grid(timeline))
     print(text_key(timeline))
     print(
@@ -152,40 +212,76 @@ def _grid(options: argparse.Namespace) -> None:
         f"idle over ideal {percent(timeline.idle_over_ideal)} of the busy time"
     )
     if not options.forward_only:
-        held = timeline.in_flight.tolist()
-        print(
-            f"most microbatches held: {', '.join(map(str, held)) if len(held) <= 16 else f'{max(held)} to {min(held)}'}"
+        held = timeline.in_flight_share.tolist()
+        most = (
+            ", ".join(map(number, held)) if len(held) <= 16 else f"{number(max(held))} to {number(min(held))}"
         )
+        print(f"most microbatches held: {most}")
     if options.output:
         print(f"wrote {pk.draw.grid(timeline).save(options.output, options.theme)}")
 
 
-def _memory(options: argparse.Namespace) -> None:
-    model = (
-        pk.Model.preset(options.model)
-        if options.model in pk.Model.presets()
-        else pk.Model.from_config(Path(options.model))
-    )
-    plan = pk.Plan(
+def _model(options: argparse.Namespace) -> pk.Model:
+    if options.model in pk.Model.presets():
+        return pk.Model.preset(options.model)
+    return pk.Model.from_config(Path(options.model))
+
+
+def _plan(options: argparse.Namespace) -> pk.Plan:
+    return pk.Plan(
         dp=options.dp,
         tp=options.tp,
         pp=options.pp,
+        ep=options.ep,
         zero=options.zero,
-        precision=options.precision,
+        batch=options.batch,
+        microbatch=options.microbatch,
+        sequence=options.sequence,
+        schedule=options.schedule,
+        chunks=options.chunks,
         stage_layers=_layers(options.stage_layers),
+        sequence_parallel=options.sequence_parallel,
+        recompute=options.recompute,
+        attention=options.attention,
+        precision=options.precision,
+        trainable=options.trainable,
     )
-    report = pk.memory(model, plan)
+
+
+def _print_model(model: pk.Model) -> None:
+    experts = f", {model.active_parameters:,} of them met by a token" if model.experts else ""
+    print(f"{model.name}: {model.parameters:,} parameters{experts}")
+    for note in model.notes:
+        print(f"note: {note}")
+
+
+def _memory(options: argparse.Namespace) -> None:
+    model = _model(options)
+    report = pk.memory(model, _plan(options), options.gathered)
     unit = Unit(options.unit)
-    capacity = None if options.capacity is None else options.capacity * unit.size
-    print(
-        f"{report.model_name}: {report.parameters:,} parameters; {plan.precision}, dp={plan.dp} tp={plan.tp} "
-        f"pp={plan.pp}, ZeRO {plan.zero}; bytes on one device of each stage"
-    )
+    capacity = None
+    if options.capacity is not None:
+        capacity = Capacity(memory=options.capacity * unit.size, reserve=options.reserve * unit.size)
+    _print_model(model)
+    print(f"{plan_words(report)}; on one device of each stage")
     print(_table(report, unit))
-    print(f"not counted yet: {', '.join(report.left_out)}")
-    print(str(report.limit()) if capacity is None else report.verdict(capacity, unit))
+    print(report.limit().sentence(unit) if capacity is None else report.verdict(capacity, unit))
+    if options.tensors:
+        print(_tensors(report))
+    if options.advice:
+        print(*(f"- {one}" for one in report.advice()), sep="\n")
     if options.output:
         print(f"wrote {pk.draw.memory_bars(report, capacity, unit=unit).save(options.output)}")
+
+
+def _traffic(options: argparse.Namespace) -> None:
+    model, plan = _model(options), _plan(options)
+    sent = pk.traffic(model, plan)
+    _print_model(model)
+    print(sent.table() if sent else "one device alone sends nothing")
+    print(f"a device sends up to {bytes_text(sent.total())} in a step")
+    if options.output:
+        print(f"wrote {pk.draw.traffic(sent).save(options.output)}")
 
 
 def _layers(text: str | None) -> tuple[int, ...] | None:
@@ -200,12 +296,33 @@ def _layers(text: str | None) -> tuple[int, ...] | None:
 
 
 def _table(report: MemoryReport, unit: Unit) -> str:
-    head = ["stage", *report.categories, "together"]
+    head = ["stage" if report.plan.chunks_each == 1 else "device", *report.categories, "together"]
     rows = [
-        [stage_letters(stage), *(with_unit(size, unit) for size in sizes), with_unit(sum(sizes), unit)]
-        for stage, sizes in enumerate(report.bytes.tolist())
+        [
+            report.row_name(rank).split()[-1],
+            *(with_unit(size, unit) for size in sizes),
+            with_unit(sum(sizes), unit),
+        ]
+        for rank, sizes in enumerate(report.bytes.tolist())
     ]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    return _aligned([head, *rows])
+
+
+def _tensors(report: MemoryReport) -> str:
+    head = ["tensor", "where", "one microbatch", "divided by", "kept", "why"]
+    rows = [
+        [one.name, one.place, bytes_text(one.bytes), one.split, "yes" if one.kept else "no", one.why]
+        for one in report.activations
+    ]
+    return _aligned([head, *rows], left={0, 1, 3, 4, 5})
+
+
+def _aligned(rows: list[list[str]], left: Collection[int] = ()) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
-        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in (head, *rows)
+        "  ".join(
+            text.ljust(width) if column in left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
     )

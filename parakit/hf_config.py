@@ -1,4 +1,4 @@
-"""Reads a Hugging Face config.json: what each model type's fields mean, and what is wrong with them.
+"""Reads a Hugging Face config.json, a wrapper's too, and says what is wrong with it.
 
 Imports nothing of the model: it returns the constructor's arguments.
 """
@@ -6,24 +6,17 @@ Imports nothing of the model: it returns the constructor's arguments.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from parakit.checks import shown, unknown, whole_number_fault
+from parakit.checks import shown, unknown
+from parakit.hf_fields import LARGEST, Fields
+from parakit.hf_types import READERS
 
-# No published model comes within ten times of these; past them a number is a mistake.
-LARGEST = {
-    "layers": 100_000,
-    "hidden": 10_000_000,
-    "heads": 1_000_000,
-    "kv_heads": 1_000_000,
-    "head_dim": 1_000_000,
-    "mlp": 100_000_000,
-    "vocabulary": 100_000_000,
-    "positions": 1_000_000_000,
-}
+__all__ = ["LARGEST", "read"]
+
 _LARGEST_FILE = 10 * 2**20  # bytes; a config.json has a few thousand
 
 
@@ -69,122 +62,102 @@ def _load(path: Path) -> Mapping[str, Any]:
 
 
 def _interpret(config: Mapping[str, Any], source: str) -> dict[str, Any]:
-    if "model_type" not in config:
+    named = config.get("_name_or_path")
+    text, where = _text_part(config)
+    if "model_type" not in text:
         raise ValueError(
             f'{source} lacks model_type: it names the architecture, as in "model_type": "llama" '
-            f"(known are {', '.join(_READERS)})"
+            f"(known are {', '.join(READERS)})"
         )
-    kind = config["model_type"]
-    if not isinstance(kind, str) or kind not in _READERS:
-        raise ValueError(
-            f"{source}: {unknown('model type', kind, _READERS)}; describe others with pk.Model(…)"
-        )
-    fields = _Fields(config, f"{source} (model_type {kind})")
-    arguments = _READERS[kind](fields)
+    kind = text["model_type"]
+    reader = READERS.get(_TEXT_TYPES.get(kind, kind)) if isinstance(kind, str) else None
+    if reader is None:
+        raise ValueError(f"{source}: {unknown('model type', kind, READERS)}; {_own_model(text)}")
+    inside = f" in {where}" if where else ""
+    fields = Fields(text, f"{source} (model_type {kind}{inside})", config if where else None)
+    arguments = reader(fields)
     fields.raise_faults()
-    name = config.get("_name_or_path")
-    return {"name": name if isinstance(name, str) and name else kind, **arguments}
+    notes = [*_left_out(config, text, where)]
+    if fields.assumed:
+        notes.append(f"not in the config, so as {kind} has it: {', '.join(fields.assumed)}")
+    name = named if isinstance(named, str) and named else config.get("model_type", kind)
+    return {"name": str(name), "notes": tuple(notes), **arguments}
 
 
-class _Fields:
-    """Takes fields from a config one by one and gathers every fault."""
-
-    def __init__(self, config: Mapping[str, Any], source: str) -> None:
-        self._config = config
-        self._source = source
-        self._faults: list[str] = []
-
-    def size(self, key: str, meaning: str) -> int:
-        """A size that must be there."""
-        if key not in self._config:
-            self._faults.append(
-                f"it lacks {key}: a whole number from 1 to {LARGEST[meaning]:,} belongs there"
-            )
-            return 1
-        return self._checked(key, meaning)
-
-    def optional_size(self, key: str, meaning: str, default: int | None) -> int | None:
-        """A size that may be absent (the configuration class's default) or null (None)."""
-        if key not in self._config:
-            return default
-        return None if self._config[key] is None else self._checked(key, meaning)
-
-    def flag(self, key: str, default: bool) -> bool:
-        """True or false."""
-        value = self._config.get(key, default)
-        if not isinstance(value, bool):
-            self._faults.append(f"{key} is {shown(value)}: it must be true or false")
-            return default
-        return value
-
-    def fault(self, sentence: str) -> None:
-        self._faults.append(sentence)
-
-    def raise_faults(self) -> None:
-        if len(self._faults) == 1:
-            raise ValueError(f"{self._source}: {self._faults[0]}")
-        if self._faults:
-            lines = "".join(f"\n  - {fault}" for fault in self._faults)
-            raise ValueError(f"{self._source} cannot be read:{lines}")
-
-    @property
-    def sound(self) -> bool:
-        return not self._faults
-
-    def _checked(self, key: str, meaning: str) -> int:
-        value = self._config[key]
-        fault = whole_number_fault(value, most=LARGEST[meaning])
-        if fault is None:
-            return int(value)
-        hint = "; write it without quotes" if isinstance(value, str) and value.strip().isdigit() else ""
-        self._faults.append(f"{key} is {shown(value)}: it {fault}{hint}")
-        return 1
+# Where a wrapper keeps its language model.
+_TEXT_PARTS = ("text_config", "llm_config", "language_config")
+# What a wrapper's text part is, where it does not say; and text types that are another type's model.
+_WRAPPERS = {
+    "llava": "llama",
+    "llava_next": "llama",
+    "mistral3": "mistral",
+    "paligemma": "gemma",
+    "gemma3": "gemma3_text",
+    "qwen2_vl": "qwen2",
+    "qwen2_5_vl": "qwen2",
+    "qwen3_vl": "qwen3",
+    "qwen3_vl_moe": "qwen3_moe",
+}
+_TEXT_TYPES = {
+    "qwen2_vl": "qwen2",
+    "qwen2_5_vl": "qwen2",
+    "qwen2_vl_text": "qwen2",
+    "qwen2_5_vl_text": "qwen2",
+    "qwen3_vl_text": "qwen3",
+    "qwen3_vl_moe_text": "qwen3_moe",
+}
 
 
-def _llama_like(fields: _Fields, *, absent_kv_heads: int | None) -> dict[str, Any]:
-    """Llama's block: RMSNorm, a gated mlp, grouped-query attention, rotary positions."""
-    hidden = fields.size("hidden_size", "hidden")
-    heads = fields.size("num_attention_heads", "heads")
-    kv_heads = fields.optional_size("num_key_value_heads", "kv_heads", absent_kv_heads)
-    head_dim = fields.optional_size("head_dim", "head_dim", None)
-    arguments = {
-        "layers": fields.size("num_hidden_layers", "layers"),
-        "hidden": hidden,
-        "heads": heads,
-        "kv_heads": kv_heads or heads,
-        "head_dim": head_dim,
-        "mlp": fields.size("intermediate_size", "mlp"),
-        "gated": True,
-        "vocabulary": fields.size("vocab_size", "vocabulary"),
-        "tied": fields.flag("tie_word_embeddings", False),
-        "bias": False,
-        "attention_bias": fields.flag("attention_bias", False),
-        "mlp_bias": fields.flag("mlp_bias", False),
-        "norm": "rms",
-        "dropout": False,
-    }
-    if fields.sound and head_dim is None and hidden % heads:
-        fields.fault(
-            f"hidden_size {hidden} does not split over num_attention_heads {heads}: "
-            f"it must be a multiple, or head_dim must be given"
-        )
-    if fields.sound and heads % (kv_heads or heads):
-        fields.fault(
-            f"num_attention_heads {heads} is not a multiple of num_key_value_heads {kv_heads}: "
-            f"every key-value head serves equally many heads"
-        )
-    return arguments
+def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """A wrapper's language model and the field that holds it; any other config as it is."""
+    for field in _TEXT_PARTS:
+        part = config.get(field)
+        if isinstance(part, Mapping) and part:
+            kind = config.get("model_type")
+            default = _WRAPPERS.get(kind) if isinstance(kind, str) else None
+            known = {"model_type": default} if default else {}
+            return {**known, **part}, field
+    return config, ""
 
 
-def _llama(fields: _Fields) -> dict[str, Any]:
-    return _llama_like(fields, absent_kv_heads=None)
+def _left_out(config: Mapping[str, Any], text: Mapping[str, Any], where: str) -> list[str]:
+    others = [
+        name
+        for name, value in config.items()
+        if isinstance(name, str) and name.endswith("_config") and name != where and _describes_a_model(value)
+    ]
+    left = [f"what {name} describes" for name in others]
+    if where:
+        left.append("what joins it to the language model")
+    if text.get("num_nextn_predict_layers"):
+        left.append("layers that predict further tokens (num_nextn_predict_layers)")
+    return [f"left out: {', '.join(left)}"] if left else []
 
 
-def _mistral(fields: _Fields) -> dict[str, Any]:
-    # Its configuration class has 8 where the field is absent, and as many as heads where it is null;
-    # its linear layers never have biases, whatever the file says.
-    arguments = _llama_like(fields, absent_kv_heads=8)
-    return {**arguments, "attention_bias": False, "mlp_bias": False}
+def _describes_a_model(value: object) -> bool:
+    return isinstance(value, Mapping) and any(
+        key in value
+        for key in ("hidden_size", "num_hidden_layers", "embed_dim", "depth", "d_model", "model_type")
+    )
 
 
-_READERS: dict[str, Callable[[_Fields], dict[str, Any]]] = {"llama": _llama, "mistral": _mistral}
+def _own_model(config: Mapping[str, Any]) -> str:
+    """How to write an unknown type as pk.Model(…), with what its config plainly says."""
+    said = []
+    for name, keys in (
+        ("layers", ("num_hidden_layers", "n_layer", "n_layers", "num_layers")),
+        ("hidden", ("hidden_size", "n_embd", "d_model", "n_embed")),
+        ("heads", ("num_attention_heads", "n_head", "n_heads", "num_heads")),
+        ("kv_heads", ("num_key_value_heads",)),
+        ("mlp", ("intermediate_size", "n_inner", "ffn_dim")),
+        ("vocabulary", ("vocab_size",)),
+    ):
+        value = next((config[key] for key in keys if config.get(key) is not None), None)
+        if isinstance(value, int) and not isinstance(value, bool):
+            said.append(f"{name}={shown(value).replace(',', '_')}")
+        elif name in ("layers", "hidden", "heads", "vocabulary"):
+            said.append(f"{name}=…")
+    return (
+        f'describe it with pk.Model({", ".join(said)}), and gated=True, bias=False, norm="rms" '
+        f"where it is built like Llama"
+    )

@@ -35,4 +35,6 @@ def count(number: int, noun: str) -> str:
     """
     if number == 1:
         return f"1 {noun}"
+    if noun.endswith("ry"):
+        return f"{number:,} {noun[:-1]}ies"
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"

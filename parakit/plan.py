@@ -8,9 +8,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from parakit.checks import shown, unknown, whole_number_fault
+from parakit.checks import is_real, shown, unknown, whole_number_fault
 from parakit.model import Model
-from parakit.pipeline import schedules
+from parakit.names import count
+from parakit.pipeline import chunks_fault, microbatches_fault, schedules, usual_chunks
 
 LARGEST_DEGREE = 1_000_000  # of any one split: past it a number is a mistake
 
@@ -27,28 +28,54 @@ class PlanError(ValueError):
 
 
 class Precision(StrEnum):
-    """How many bytes a parameter costs in training with Adam.
+    """How many bytes a parameter costs in training: precision and optimizer together.
 
-    The numbers are parameters + gradients + optimizer state. mixed-16 keeps 16-bit parameters and
-    gradients with an fp32 master copy and two fp32 moments; mixed-18 accumulates gradients in fp32.
+    The numbers are parameters + gradients + optimizer state.
 
-    Source: Rajbhandari et al. 2020 (ZeRO), section 3.1; Korthikanti et al. 2022 for 18 bytes.
+    mixed-16: 2 + 2 + 12, 16-bit parameters and gradients, an fp32 copy and Adam's two moments.
+    mixed-18: 2 + 4 + 12, the same with gradients accumulated in fp32.
+    fp32, fp64: 4 + 4 + 8 and 8 + 8 + 16, Adam in one precision.
+    adam-8bit: 2 + 2 + 6, the moments in a byte each (their block scales, some thousandths, left out).
+    sgd-momentum: 2 + 2 + 8, an fp32 copy and a momentum.
+    adafactor: 2 + 2 + 4 and a matrix's row and column sums in fp32 instead of its moments.
+
+    Source: Rajbhandari et al. 2020 (ZeRO), section 3.1; Korthikanti et al. 2022 for 18 bytes;
+    Dettmers et al. 2022 (8-bit optimizers); Shazeer and Stern 2018 (Adafactor), without momentum.
     """
 
     MIXED_16 = "mixed-16"
     MIXED_18 = "mixed-18"
     FP32 = "fp32"
     FP64 = "fp64"
+    ADAM_8BIT = "adam-8bit"
+    SGD_MOMENTUM = "sgd-momentum"
+    ADAFACTOR = "adafactor"
 
     @property
     def bytes_per_parameter(self) -> tuple[int, int, int]:
-        """Bytes of the parameter, its gradient and its optimizer state."""
-        return {
-            Precision.MIXED_16: (2, 2, 12),
-            Precision.MIXED_18: (2, 4, 12),
-            Precision.FP32: (4, 4, 8),
-            Precision.FP64: (8, 8, 16),
-        }[self]
+        """Bytes of the parameter, its gradient and its optimizer state (adafactor: without its sums)."""
+        return _RECIPES[self]
+
+    @property
+    def bytes_per_sum(self) -> int:
+        """Bytes of each row and column sum that the optimizer keeps; 0 where it keeps none."""
+        return 4 if self is Precision.ADAFACTOR else 0
+
+    @property
+    def element(self) -> int:
+        """Bytes of one activation: as of one parameter."""
+        return _RECIPES[self][0]
+
+
+_RECIPES = {
+    Precision.MIXED_16: (2, 2, 12),
+    Precision.MIXED_18: (2, 4, 12),
+    Precision.FP32: (4, 4, 8),
+    Precision.FP64: (8, 8, 16),
+    Precision.ADAM_8BIT: (2, 2, 6),
+    Precision.SGD_MOMENTUM: (2, 2, 8),
+    Precision.ADAFACTOR: (2, 2, 4),
+}
 
 
 class Recompute(StrEnum):
@@ -88,6 +115,8 @@ class Plan:
         recompute: "none", "selective" or "full".
         attention: "fused" or "plain".
         precision: bytes a parameter, see `Precision`.
+        trainable: share of the parameters that are trained, above 0 up to 1; the others have no
+            gradients and no optimizer state (adapters such as LoRA: what PEFT prints as trainable%).
 
     Example:
         >>> plan = Plan(dp=8, tp=2, pp=3, microbatch=2, batch=100)
@@ -113,6 +142,7 @@ class Plan:
     recompute: Recompute | str = Recompute.NONE
     attention: Attention | str = Attention.FUSED
     precision: Precision | str = Precision.MIXED_16
+    trainable: float = 1.0
 
     @property
     def devices(self) -> int:
@@ -123,6 +153,16 @@ class Plan:
     def microbatches(self) -> int:
         """Microbatches of one replica's pipeline in one step."""
         return self.pp if self.batch is None else self.batch // (self.dp * self.microbatch)
+
+    @property
+    def chunks_each(self) -> int:
+        """Stages a device: `chunks`, or what the schedule usually has."""
+        return usual_chunks(self.schedule) if self.chunks is None else self.chunks
+
+    @property
+    def stages(self) -> int:
+        """Stages of the whole pipeline: pp × chunks."""
+        return self.pp * self.chunks_each
 
     @property
     def ranks(self) -> np.ndarray:
@@ -136,8 +176,7 @@ class Plan:
         """Layers of each stage; `problems(model)` must be empty."""
         if self.stage_layers is not None:
             return tuple(self.stage_layers)
-        stages = self.pp * (self.chunks or 1)
-        return (model.layers // stages,) * stages
+        return (model.layers // self.stages,) * self.stages
 
     def problems(self, model: Model | None = None) -> tuple[str, ...]:
         """Every reason why this plan cannot run, one sentence each; empty when it can.
@@ -162,8 +201,8 @@ class Plan:
             yield f"batch is {shown(self.batch)}: it {fault}, or None for dp × microbatch × pp"
         if self.schedule not in schedules():
             yield unknown("schedule", self.schedule, schedules())
-        if self.chunks is not None and self.chunks != 1:
-            yield f"chunks is {shown(self.chunks)}: {self.schedule} has 1 stage a device, so give chunks=1 or None"
+        elif fault := chunks_fault(self.schedule, self.chunks):
+            yield fault
         if self.stage_layers is not None:
             if not isinstance(self.stage_layers, (tuple, list)) or not self.stage_layers:
                 yield f"stage_layers is {shown(self.stage_layers)}: it must be a tuple of layer counts, or None"
@@ -178,6 +217,8 @@ class Plan:
             value = getattr(self, name)
             if value not in list(choice):
                 yield unknown(name, value, list(choice))
+        if not is_real(self.trainable) or not 0 < self.trainable <= 1:
+            yield f"trainable is {shown(self.trainable)}: it must be a share above 0 and up to 1"
 
     def _faults_of_sums(self) -> Iterator[str]:
         if self.dp % self.ep:
@@ -188,9 +229,12 @@ class Plan:
                 f"batch {self.batch} does not split over dp={self.dp}: batch must be a multiple of "
                 f"dp × microbatch = {share} (nearest: {_nearest_multiples(self.batch, share)})"
             )
-        if self.stage_layers is not None and len(self.stage_layers) != self.pp:
+        elif fault := microbatches_fault(self.schedule, self.pp, self.microbatches):
+            yield fault
+        if self.stage_layers is not None and len(self.stage_layers) != self.stages:
             yield (
-                f"stage_layers has {len(self.stage_layers)} entries: pp={self.pp} needs {self.pp}, one a stage"
+                f"stage_layers has {count(len(self.stage_layers), 'entry')}: {self._stages_said} needs "
+                f"{self.stages}, one a stage"
             )
         if self.sequence_parallel and self.sequence % self.tp:
             yield (
@@ -205,27 +249,49 @@ class Plan:
                     f"stage_layers={tuple(self.stage_layers)} adds up to {sum(self.stage_layers)} layers: "
                     f"the model has {model.layers}"
                 )
-        elif self.pp > model.layers:
-            yield f"pp={self.pp} is more stages than the model has layers: choose pp up to {model.layers}"
-        elif model.layers % self.pp:
-            even, more = divmod(model.layers, self.pp)
-            split = (even + 1,) * more + (even,) * (self.pp - more)
-            fitting = [str(pp) for pp in range(1, min(model.layers, 64) + 1) if model.layers % pp == 0]
+        elif self.stages > model.layers:
             yield (
-                f"{model.layers} layers do not divide into pp={self.pp} stages of equal depth; "
-                f"choose pp from {', '.join(fitting)}, or give stage_layers={split}"
+                f"{self._stages_said} is more stages than the model has layers: "
+                f"choose pp up to {max(model.layers // self.chunks_each, 1)}"
+            )
+        elif model.layers % self.stages:
+            even, more = divmod(model.layers, self.stages)
+            split = (even + 1,) * more + (even,) * (self.stages - more)
+            each = self.chunks_each
+            fitting = [
+                str(pp) for pp in range(1, min(model.layers, 64) + 1) if model.layers % (pp * each) == 0
+            ]
+            choose = f"choose pp from {', '.join(fitting)}, or " if fitting else ""
+            yield (
+                f"{model.layers} layers do not divide into {self._stages_said} stages of equal depth; "
+                f"{choose}give stage_layers={split}"
             )
         if model.heads % self.tp:
             yield f"{model.heads} heads do not split over tp={self.tp}; choose tp from {_divisors(model.heads)}"
-        elif model.kv_heads % self.tp and self.tp % model.kv_heads:
+        elif model.latent is None and model.kv_heads % self.tp and self.tp % model.kv_heads:
             yield (
                 f"{model.kv_heads} key-value heads neither split over tp={self.tp} nor repeat evenly; "
                 f"choose tp from {_divisors(model.kv_heads)} or a multiple of {model.kv_heads}"
             )
-        if model.mlp % self.tp:
-            yield f"mlp width {model.mlp} does not split over tp={self.tp}: it must be a multiple"
-        if self.ep > 1:
+        experts = model.experts
+        widths = [("mlp", model.mlp if len(model.sparse_layers) < model.layers else 0)]
+        if experts is not None:
+            widths += [("experts' mlp", experts.mlp or model.mlp), ("shared experts'", experts.shared)]
+        for what, width in widths:
+            if width % self.tp:
+                yield f"{what} width {width} does not split over tp={self.tp}: it must be a multiple"
+        if self.ep > 1 and experts is None:
             yield f"ep={self.ep} spreads experts, and the model has none: use ep=1"
+        elif experts is not None and experts.count % self.ep:
+            yield (
+                f"{experts.count} experts do not spread over ep={self.ep}; "
+                f"choose ep from {_divisors(experts.count)}"
+            )
+
+    @property
+    def _stages_said(self) -> str:
+        each = self.chunks_each
+        return f"pp={self.pp}" if each == 1 else f"pp × chunks = {self.pp} × {each} = {self.stages}"
 
 
 def _nearest_multiples(value: int, of: int) -> str:

@@ -77,3 +77,16 @@ def number(value: float) -> str:
         ('33', '1.5', '0.3')
     """
     return f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+
+
+def bytes_text(size: float) -> str:
+    """Bytes in the unit that suits them, powers of 1000.
+
+    Example:
+        >>> bytes_text(33_554_432), bytes_text(3.5e9), bytes_text(12), bytes_text(0)
+        ('33.6 MB', '3.50 GB', '12 bytes', '0 bytes')
+    """
+    for power, name in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= 0.9995 * power:
+            return f"{size / power:.3g} {name}" if size / power >= 9.995 else f"{size / power:.2f} {name}"
+    return f"{size:.0f} byte{'' if size == 1 else 's'}"

@@ -42,15 +42,10 @@ def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = No
     headline, subtitle = _words(timeline)
     parts: list[Cells | Box | Line | Text] = [
         *heading(headline, subtitle),
-        *(
-            Box(x=LEFT, y=TOP + row * step, width=RIGHT - LEFT, height=height, role="idle")
-            for row in range(devices)
-        ),
-        *row_names([f"stage {stage_letters(row)}" for row in range(devices)], step, height),
-        _cells(timeline, step, height, scale),
+        *rows_of(timeline, step, height, scale),
         *_outlines(timeline, follow, step, height, scale),
-        *_axis(timeline, bottom, scale),
-        *legend([*_kinds(timeline), ("idle", "idle (the bubble)")], bottom + 52),
+        *time_axis(timeline, bottom, scale),
+        *legend([*kinds_of(timeline), ("idle", "idle (the bubble)")], bottom + 52),
     ]
     scene = Scene(
         width=WIDTH,
@@ -61,6 +56,27 @@ def grid(timeline: Timeline, *, rows: int | None = None, follow: int | None = No
         parts=tuple(parts),
     )
     return Picture(scene)
+
+
+def rows_of(timeline: Timeline, step: float, height: float, scale: float) -> list[Cells | Box | Text]:
+    """The grid's rows alone: idle bands, names and cells."""
+    return [
+        *(
+            Box(x=LEFT, y=TOP + row * step, width=RIGHT - LEFT, height=height, role="idle")
+            for row in range(timeline.devices)
+        ),
+        *row_names([row_name(timeline, row) for row in range(timeline.devices)], step, height),
+        _cells(timeline, step, height, scale),
+    ]
+
+
+def row_name(timeline: Timeline, row: int) -> str:
+    """A device's stage, or the device itself where it has several stages."""
+    return f"stage {stage_letters(row)}" if _one_stage_each(timeline) else f"device {row + 1}"
+
+
+def _one_stage_each(timeline: Timeline) -> bool:
+    return timeline.schedule.stages == timeline.devices
 
 
 def require_drawable(schedule: Schedule) -> None:
@@ -84,11 +100,8 @@ def alt(timeline: Timeline) -> str:
     """What a sighted reader would see, in words."""
     schedule = timeline.schedule
     what = "forward only" if schedule.forward_only else f"schedule {schedule.name}"
-    held = "" if schedule.forward_only else f"; at most {_held(timeline)} microbatches held"
-    return (
-        f"{count(timeline.devices, 'stage')}, {count(schedule.microbatches, 'microbatch')}, {what}, "
-        f"{_length(timeline)}; idle share {percent(timeline.idle_share)}{held}"
-    )
+    held = "" if schedule.forward_only else f"; {_held(timeline)}"
+    return f"{_sizes(timeline)}, {what}, {_length(timeline)}; idle share {percent(timeline.idle_share)}{held}"
 
 
 def _length(timeline: Timeline) -> str:
@@ -97,8 +110,20 @@ def _length(timeline: Timeline) -> str:
 
 
 def _held(timeline: Timeline) -> str:
-    held = timeline.in_flight.tolist()
-    return ", ".join(map(str, held)) if len(held) <= 8 else f"{max(held)} to {min(held)}"
+    held = timeline.in_flight_share.tolist()
+    most = ", ".join(map(number, held)) if len(held) <= 8 else f"{number(max(held))} to {number(min(held))}"
+    worth = "" if _one_stage_each(timeline) else "' worth"
+    return f"at most {most} microbatches{worth} held"
+
+
+def _sizes(timeline: Timeline) -> str:
+    devices, stages = timeline.devices, timeline.schedule.stages
+    split = (
+        count(devices, "stage")
+        if _one_stage_each(timeline)
+        else f"{count(devices, 'device')} with {count(stages // devices, 'stage')} each"
+    )
+    return f"{split}, {count(timeline.schedule.microbatches, 'microbatch')}"
 
 
 def _words(timeline: Timeline) -> tuple[str, str]:
@@ -111,12 +136,12 @@ def _words(timeline: Timeline) -> tuple[str, str]:
         headline = f"{round(idle):,} of {round(whole):,} stage-slots are idle: {share}"
     else:
         headline = f"{share} of the stages' time is idle"
-    sizes = f"{count(timeline.devices, 'stage')}, {count(schedule.microbatches, 'microbatch')}"
+    sizes = _sizes(timeline)
     if schedule.forward_only:
         return headline, f"{sizes}, forward only (backward work left out)"
     return (
         headline,
-        f"{schedule.name}, {sizes}{_ratio(timeline)}; at most {_held(timeline)} microbatches held",
+        f"{schedule.name}, {sizes}{_ratio(timeline)}; {_held(timeline)}",
     )
 
 
@@ -135,7 +160,8 @@ def _ratio(timeline: Timeline) -> str:
     return f", backward takes {number(backward[0] / forward[0])} × forward"
 
 
-def _kinds(timeline: Timeline) -> list[tuple[str, str]]:
+def kinds_of(timeline: Timeline) -> list[tuple[str, str]]:
+    """Letter and word of each kind of action that is there, for the legend."""
     return [(Kind(kind).letter, Kind(kind).word) for kind in np.unique(timeline.kind).tolist()]
 
 
@@ -164,7 +190,7 @@ def _cells(timeline: Timeline, step: float, height: float, scale: float) -> Cell
         labels=tuple(labels),
         tooltips=tuple(tooltips),
         row_tooltips=tuple(
-            f"stage {stage_letters(row)}: idle {percent(share)}" for row, share in enumerate(shares.tolist())
+            f"{row_name(timeline, row)}: idle {percent(share)}" for row, share in enumerate(shares.tolist())
         ),
         label_x=LEFT + start * scale + width / 2,
         label_room=width,
@@ -198,7 +224,8 @@ def _outlines(timeline: Timeline, follow: int | None, step: float, height: float
     return boxes
 
 
-def _axis(timeline: Timeline, bottom: float, scale: float) -> list[Line | Text]:
+def time_axis(timeline: Timeline, bottom: float, scale: float) -> list[Line | Text]:
+    """Round steps of time beneath the rows, and their unit."""
     parts: list[Line | Text] = []
     for tick in nice_ticks(timeline.span):
         x = LEFT + tick * scale

@@ -27,6 +27,7 @@ FILLS: Mapping[str, str] = MappingProxyType(
         "gradients": "#6FA8DC",
         "optimizer": "#B35C00",
         "activations": "#F2C14E",
+        "gathered": "#C3E6A1",
         "accent": "#D81B60",
     }
 )
@@ -40,6 +41,7 @@ INKS: Mapping[str, str] = MappingProxyType(
         "gradients": "#111111",
         "optimizer": "#ffffff",
         "activations": "#111111",
+        "gathered": "#111111",
     }
 )
 PAPER: Mapping[Theme, Mapping[str, str]] = MappingProxyType(

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from parakit.capacity import Capacity, HasMemory
 from parakit.draw.frame import LEFT, TOP, WIDTH, heading, legend, pitch, row_names
 from parakit.draw.look import text_width
 from parakit.draw.picture import Picture
 from parakit.draw.scene import Box, Cells, Line, Scene, Text
-from parakit.memory import MemoryReport, checked_capacity
-from parakit.names import count, stage_letters
+from parakit.memory import CATEGORY_NAMES, MemoryReport
+from parakit.model import Model
+from parakit.names import count
 from parakit.units import Unit, amount, capacity_text, with_unit
 
 _END = 800.0  # px, right end of the bars; totals stand beyond it
 _TOTALS = WIDTH - 10
 _MOST_ROWS = 512
-_WORDS = {"parameters": "parameters", "gradients": "gradients", "optimizer": "optimizer state"}
 
 
 def memory_bars(
     report: MemoryReport,
-    capacity: float | None = None,
+    capacity: float | HasMemory | None = None,
     *,
+    reserve: float = 0.0,
     unit: Unit | str = Unit.GB,
     shows: float | None = None,
     rows: int | None = None,
@@ -30,7 +32,8 @@ def memory_bars(
 
     Args:
         report: what to draw.
-        capacity: bytes of one device; None draws no line.
+        capacity: bytes of one device, or what has memory and reserve; None draws no line.
+        reserve: bytes of it that a plan may not fill; the line stands before them.
         unit: "GB" (1e9 bytes) or "GiB" (2**30), for the whole picture.
         shows: bytes that the axis reaches to, so that the line stands still while a slider moves;
             a longer bar is cut, with a mark. None means as far as everything needs.
@@ -44,24 +47,25 @@ def memory_bars(
     if stages > _MOST_ROWS:
         raise ValueError(f"{stages:,} bars cannot be read: draw at most {_MOST_ROWS} stages")
     unit = Unit(unit)
-    capacity = None if capacity is None else checked_capacity(capacity)
+    device = None if capacity is None else Capacity.of(capacity, reserve)
+    line = None if device is None else device.usable
     if shows is None:
-        shows = max(float(peaks.max()), 1.15 * (capacity or 0.0))
+        shows = max(float(peaks.max()), 1.15 * (line or 0.0))
     room = max(rows or stages, stages)
     step = pitch(room)
     height = step - (10.0 if step >= 25 else max(step * 0.15, 1.0))
     scale = (_END - LEFT) / shows
     bottom = TOP + stages * step
-    headline = report.verdict(capacity, unit) if capacity else str(report.limit())
+    headline = report.verdict(device, unit) if device else report.limit().sentence(unit)
     subtitle = _subtitle(report)
     parts: list[Cells | Box | Line | Text] = [
         *heading(headline, subtitle),
-        *row_names([f"stage {stage_letters(row)}" for row in range(stages)], step, height),
-        _bars(report, unit, step, height, scale, shows, capacity),
+        *row_names([_name(report, row) for row in range(stages)], step, height),
+        _bars(report, unit, step, height, scale, shows, line),
     ]
     for row, peak in enumerate(peaks.tolist()):
         top = TOP + row * step
-        over = capacity is not None and peak > capacity
+        over = line is not None and peak > line
         if step >= 12:
             words = f"{with_unit(peak, unit)}{' over' if over else ''}"
             parts.append(
@@ -78,42 +82,60 @@ def memory_bars(
         if peak > shows:
             parts += _cut(top, height)
         elif report.left_out and step >= 25:
-            parts += _left_out(report, end, top, height, capacity, scale)
-    if capacity is not None:
-        x = LEFT + capacity * scale
+            parts += _left_out(report, end, top, height, line, scale)
+    if device is not None:
+        x = LEFT + device.usable * scale
         for role, width, dash in (("paper", 6.5, None), ("accent", 2.5, (7.0, 4.0))):
             parts.append(Line(x1=x, y1=TOP - 6, x2=x, y2=bottom + 2, role=role, width=width, dash=dash))
-        words = f"capacity {capacity_text(capacity, unit)}"
-        parts.append(Text(x=x, y=bottom + 18, text=words, size=14, anchor="middle"))
-    entries = [(category, _WORDS[category]) for category in report.categories]
-    entries += [("", f"{what}: not counted yet") for what in report.left_out]
+        words = f"capacity {device.text(unit) if device.reserve else capacity_text(device.memory, unit)}"
+        half = text_width(words, 14) / 2
+        middle = min(max(x, LEFT + half), WIDTH - 10 - half)
+        parts.append(Text(x=middle, y=bottom + 18, text=words, size=14, anchor="middle"))
+    entries = [(category, CATEGORY_NAMES[category]) for category in report.categories]
+    entries += [("", f"{what}: not counted") for what in report.left_out]
     parts += legend(entries, bottom + 34)
     scene = Scene(
         width=WIDTH,
         height=TOP + room * step + 62,
         used=bottom + 62,
         headline=headline,
-        alt=_alt(report, capacity, unit),
+        alt=_alt(report, device, unit),
         parts=tuple(parts),
     )
     return Picture(scene)
 
 
-def _subtitle(report: MemoryReport) -> str:
+def plan_words(report: MemoryReport) -> str:
+    """The model and its plan in a line, with what decides its memory."""
     plan = report.plan
-    left_out = f"; {' and '.join(report.left_out)} not counted yet" if report.left_out else ""
-    return (
-        f"{report.model_name}, {plan.precision}, dp={plan.dp} tp={plan.tp} pp={plan.pp}, ZeRO {plan.zero}: "
-        f"model states on one device of each stage{left_out}"
-    )
+    experts = f" ep={plan.ep}" if plan.ep > 1 else ""
+    words = f"{report.model_name}, {plan.precision}, dp={plan.dp} tp={plan.tp} pp={plan.pp}{experts}, ZeRO {plan.zero}"
+    if plan.trainable < 1:
+        words += f", {plan.trainable:.3g} of the parameters trained"
+    if isinstance(report.model, Model):
+        words += f"; {count(plan.microbatches, 'microbatch')} of {plan.microbatch} × {plan.sequence:,} tokens"
+        words += {"none": "", "selective": ", scores recomputed", "full": ", blocks recomputed"}[
+            plan.recompute
+        ]
+        words += ", sequence parallel" if plan.sequence_parallel else ""
+    return words
 
 
-def _alt(report: MemoryReport, capacity: float | None, unit: Unit) -> str:
+def _subtitle(report: MemoryReport) -> str:
+    left_out = f"; {' and '.join(report.left_out)} not counted" if report.left_out else ""
+    return f"{plan_words(report)}{left_out}"
+
+
+def _name(report: MemoryReport, row: int) -> str:
+    name = report.row_name(row)
+    return name[0].lower() + name[1:]
+
+
+def _alt(report: MemoryReport, device: Capacity | None, unit: Unit) -> str:
     rows = [
-        f"stage {stage_letters(row)} {with_unit(peak, unit)}"
-        for row, peak in enumerate(report.peak.tolist()[:16])
+        f"{_name(report, row)} {with_unit(peak, unit)}" for row, peak in enumerate(report.peak.tolist()[:16])
     ]
-    line = f"; capacity {capacity_text(capacity, unit)}" if capacity else ""
+    line = f"; capacity {device.text(unit)}" if device else ""
     left_out = f"; {' and '.join(report.left_out)} not counted" if report.left_out else ""
     return f"{count(len(report.peak), 'bar')} of memory: {', '.join(rows)}{line}{left_out}"
 
@@ -153,12 +175,11 @@ def _bars(
         roles=names,
         labels=tuple(amount(size, unit) for size in sizes),
         tooltips=tuple(
-            f"stage {stage_letters(i // categories)}: {_WORDS[names[i % categories]]} {with_unit(size, unit)}"
+            f"{_name(report, i // categories)}: {CATEGORY_NAMES[names[i % categories]]} {with_unit(size, unit)}"
             for i, size in enumerate(sizes)
         ),
         row_tooltips=tuple(
-            f"stage {stage_letters(row)}: {with_unit(peak, unit)}"
-            for row, peak in enumerate(report.peak.tolist())
+            f"{_name(report, row)}: {with_unit(peak, unit)}" for row, peak in enumerate(report.peak.tolist())
         ),
         label_x=((label_left + label_right) / 2).ravel(),
         label_room=(label_right - label_left).ravel(),

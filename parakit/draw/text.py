@@ -30,7 +30,10 @@ def text_grid(timeline: Timeline) -> str:
     columns = 0 if slot == 0 else round(timeline.span / slot)
     labels = [_label(*one) for one in zip(timeline.stage, timeline.microbatch, timeline.kind, strict=True)]
     width = max(map(len, labels), default=2)
-    names = [f"stage {stage_letters(row)}" for row in range(timeline.devices)]
+    one_each = timeline.schedule.stages == timeline.devices
+    names = [
+        f"stage {stage_letters(row)}" if one_each else f"device {row + 1}" for row in range(timeline.devices)
+    ]
     margin = max(map(len, names))
     if columns == 0 or columns * (width + 1) + margin + 2 > _WIDEST:
         return f"a grid of {timeline.devices:,} rows and {columns:,} columns is too wide for text; draw it with -o grid.svg"

@@ -7,48 +7,93 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from parakit.checks import is_real
-from parakit.draw import memory_bars
-from parakit.explore.explorer import Answer, Explorer, choice, choice_slider, whole_slider
-from parakit.memory import MemoryReport, checked_capacity
+from parakit.capacity import Capacity
+from parakit.checks import is_real, shown, unknown
+from parakit.draw import Picture, memory_bars
+from parakit.draw import memory_over_time as draw_over_time
+from parakit.explore.explorer import (
+    Answer,
+    Explorer,
+    choice,
+    choice_slider,
+    slider,
+    switch,
+    whole_slider,
+)
+from parakit.memory import CATEGORY_TAKES, MemoryReport, memory_over_time
 from parakit.memory import memory as held_memory
 from parakit.model import Model
-from parakit.plan import Plan, PlanError, Precision
-from parakit.units import Unit
+from parakit.pipeline import schedules
+from parakit.plan import Plan, PlanError, Precision, Recompute
+from parakit.units import Unit, with_unit
 
 _MOST_STAGES = 8  # of the slider, unless a starting value is beyond it
 _REPLICAS = tuple(2**k for k in range(11))
+_TENSOR_RANKS = (1, 2, 4, 8)
+_BATCHES = tuple(2**k for k in range(13))
+_MICROBATCHES = (1, 2, 4, 8, 16, 32)
+_SEQUENCES = tuple(2**k for k in range(9, 18))
 _CAPACITY_AT = 0.62  # of the axis: the capacity line stands still, bars move against it
-_DEFAULTS = {"model": "llama-3-8b", "dp": 1, "pp": 1, "zero": 0, "precision": "mixed-16", "capacity": 80}
+_VIEWS = ("bars", "over time")
 
 
 def memory(
     *,
     model: Model | str = "llama-3-8b",
     dp: int = 1,
+    tp: int = 1,
     pp: int = 1,
     zero: int = 0,
+    batch: int | None = None,
+    microbatch: int = 1,
+    sequence: int = 2048,
+    schedule: str = "1f1b",
+    recompute: str = "none",
+    sequence_parallel: bool = False,
     precision: str = "mixed-16",
     capacity: float = 80e9,
+    reserve: float = 0.0,
+    unit: str = "GB",
+    view: str = "bars",
 ) -> Explorer:
-    """An explorer of model states; `.result` is a MemoryReport.
+    """An explorer of what fills a device; `.result` is a MemoryReport.
 
     Args:
         model: a name in `pk.Model.presets()`, or a Model of your own.
         dp: data-parallel degree.
+        tp: tensor-parallel degree.
         pp: pipeline stages.
         zero: ZeRO stage 0 to 3.
+        batch: examples of one update; None means dp × microbatch × pp.
+        microbatch: examples that a pipeline takes at once.
+        sequence: tokens of an example.
+        schedule: a name in `pk.schedules()`.
+        recompute: "none", "selective" or "full".
+        sequence_parallel: norms and dropouts are split over tp.
         precision: bytes a parameter, a name in `Precision`.
         capacity: bytes of one device; its control counts GB.
+        reserve: bytes of it that a plan may not fill; its control counts GB.
+        unit: "GB" or "GiB", what the picture counts in.
+        view: "bars", or "over time" for the fullest device's step.
     """
     own = {model.name or "your model": model} if isinstance(model, Model) else {}
     start = {
         "model": next(iter(own), model),
         "dp": dp,
+        "tp": tp,
         "pp": pp,
         "zero": zero,
+        "batch": batch,
+        "microbatch": microbatch,
+        "sequence": sequence,
+        "schedule": schedule,
+        "recompute": recompute,
+        "sequence_parallel": sequence_parallel,
         "precision": precision,
-        "capacity": capacity / Unit.GB.size if is_real(capacity) else capacity,
+        "capacity": _gigabytes(capacity),
+        "reserve": _gigabytes(reserve),
+        "unit": unit,
+        "view": view,
     }
     room = max(_MOST_STAGES, pp) if isinstance(pp, int) and pp <= 512 else _MOST_STAGES
     return Explorer(
@@ -60,54 +105,135 @@ def memory(
     )
 
 
+_DEFAULTS = {
+    "model": "llama-3-8b",
+    "dp": 1,
+    "tp": 1,
+    "pp": 1,
+    "zero": 0,
+    "batch": None,
+    "microbatch": 1,
+    "sequence": 2048,
+    "schedule": "1f1b",
+    "recompute": "none",
+    "sequence_parallel": False,
+    "precision": "mixed-16",
+    "capacity": 80,
+    "reserve": 0,
+    "unit": "GB",
+    "view": "bars",
+}
+
+
 def _controls(start: Mapping[str, Any], own: Mapping[str, Model]) -> dict[str, widgets.Widget]:
     names = list(dict.fromkeys((*own, *Model.presets())))
-    capacity = start["capacity"]
+    batches = sorted({*_BATCHES, *([start["batch"]] if start["batch"] else [])})
     return {
         "model": choice("model", start["model"], names),
+        "precision": choice("precision", str(start["precision"]), [str(one) for one in Precision]),
         "dp": choice_slider("data parallel dp", int(start["dp"]), _REPLICAS, "replicas of the model"),
-        "pp": whole_slider(
-            "pipeline stages pp", int(start["pp"]), 1, _MOST_STAGES, "layers are split over them"
-        ),
         "zero": whole_slider(
             "ZeRO stage", int(start["zero"]), 0, 3, "0 shards nothing, 3 everything, over dp"
         ),
-        "precision": choice("precision", str(start["precision"]), [str(one) for one in Precision]),
-        "capacity": whole_slider("device memory (GB)", max(round(capacity), 1), 8, 288, "1 GB is 1e9 bytes"),
+        "tp": choice_slider(
+            "tensor parallel tp", int(start["tp"]), _TENSOR_RANKS, "devices that share a layer"
+        ),
+        "sequence_parallel": switch(
+            "sequence parallel", start["sequence_parallel"], "norms and dropouts are split over tp too"
+        ),
+        "pp": whole_slider(
+            "pipeline stages pp", int(start["pp"]), 1, _MOST_STAGES, "layers are split over them"
+        ),
+        "schedule": choice("schedule", start["schedule"], schedules()),
+        "batch": choice(
+            "batch",
+            start["batch"],
+            [("dp × microbatch × pp", None), *((f"{one:,}", one) for one in batches)],
+            "examples of one update",
+        ),
+        "microbatch": choice_slider(
+            "microbatch", int(start["microbatch"]), _MICROBATCHES, "examples that a pipeline takes at once"
+        ),
+        "sequence": choice_slider("sequence", int(start["sequence"]), _SEQUENCES, "tokens of an example"),
+        "recompute": choice("recompute", str(start["recompute"]), [str(one) for one in Recompute]),
+        "capacity": whole_slider(
+            "device memory (GB)", max(round(start["capacity"]), 1), 8, 288, "1 GB is 1e9 bytes"
+        ),
+        "reserve": slider(
+            "in reserve (GB)", float(start["reserve"]), 0.0, 16.0, 0.5, "context, buffers, fragmentation"
+        ),
+        "unit": choice("picture counts in", start["unit"], [str(one) for one in Unit]),
+        "view": choice("picture", start["view"], _VIEWS),
     }
 
 
 def _answer(values: Mapping[str, Any], own: Mapping[str, Model], room: int) -> Answer:
-    capacity = _capacity(values["capacity"])
+    capacity = _capacity(values)
+    for what, known in (("unit", list(Unit)), ("view", _VIEWS)):
+        if values[what] not in known:
+            raise ValueError(unknown(what, values[what], known))
+    unit = Unit(values["unit"])
     name = values["model"]
     model = own[name] if name in own else Model.preset(name)
-    plan = Plan(dp=values["dp"], pp=values["pp"], zero=values["zero"], precision=values["precision"])
+    plan = Plan(**{field: values[field] for field in _PLAN_FIELDS})
     if problems := plan.problems(model):
         raise PlanError(problems)
     report = held_memory(model, plan)
-    picture = memory_bars(report, capacity, shows=capacity / _CAPACITY_AT, rows=room)
-    return Answer(result=report, sentence=_sentence(report, capacity), picture=picture)
+    picture = _picture(report, model, capacity, unit, values["view"], room)
+    return Answer(result=report, sentence=_sentence(report, capacity, unit), picture=picture)
 
 
-def _capacity(gigabytes: Any) -> float:
-    if not is_real(gigabytes):
-        checked_capacity(gigabytes)  # says what is wrong with it
-    capacity = checked_capacity(float(gigabytes) * Unit.GB.size)
-    if capacity < 1e6:
+_PLAN_FIELDS = (
+    "dp",
+    "tp",
+    "pp",
+    "zero",
+    "batch",
+    "microbatch",
+    "sequence",
+    "schedule",
+    "recompute",
+    "sequence_parallel",
+    "precision",
+)
+
+
+def _picture(
+    report: MemoryReport, model: Model, capacity: Capacity, unit: Unit, view: str, room: int
+) -> Picture:
+    shows = capacity.usable / _CAPACITY_AT
+    if view == "bars":
+        return memory_bars(report, capacity, unit=unit, shows=shows, rows=room)
+    held = memory_over_time(model, report.plan, report.limit().stage)
+    return draw_over_time(held, capacity, unit=unit, shows=shows, rows=room)
+
+
+def _gigabytes(size: Any) -> Any:
+    return size / Unit.GB.size if is_real(size) else size
+
+
+def _capacity(values: Mapping[str, Any]) -> Capacity:
+    capacity, reserve = values["capacity"], values["reserve"]
+    if is_real(capacity) and 0 < capacity < 0.001:
         raise ValueError(
-            f"capacity is {capacity:g} bytes: that is no device; write bytes, such as 80e9 for 80 GB"
+            f"capacity is {capacity * 1e9:g} bytes: that is no device; write bytes, such as 80e9 for 80 GB"
         )
-    return capacity
+    for name, value in (("capacity", capacity), ("reserve", reserve)):
+        if not is_real(value):
+            raise ValueError(f"{name} is {shown(value)}: it must be a number of bytes, such as 80e9")
+    return Capacity(memory=float(capacity) * Unit.GB.size, reserve=float(reserve) * Unit.GB.size)
 
 
-def _sentence(report: MemoryReport, capacity: float) -> str:
-    plan = report.plan
-    rest = (
-        ", which are not counted yet."
-        if report.fits(capacity)
-        else ". Activations, not counted yet, come on top."
-    )
-    text = f"{report.verdict(capacity)}{rest}"
+def _sentence(report: MemoryReport, capacity: Capacity, unit: Unit) -> str:
+    plan, limit = report.plan, report.limit()
+    text = f"{report.verdict(capacity, unit)}."
+    if report.fits(capacity):
+        takes = CATEGORY_TAKES[limit.category]
+        text += f" {takes[0].upper()}{takes[1:]} the most, {with_unit(limit.bytes, unit)}."
+    else:
+        helping = [one for one in report.advice() if one.helps]
+        if helping:
+            text += f" Try first: {helping[0].change[0].lower()}{helping[0].change[1:]}."
     if plan.zero and plan.dp == 1:
-        return f"{text} ZeRO {plan.zero} divides by dp = 1: it saves nothing."
+        text += f" ZeRO {plan.zero} divides by dp = 1: it saves nothing."
     return text

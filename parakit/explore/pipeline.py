@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from parakit.checks import shown
+from parakit.checks import is_real, shown
 from parakit.draw import grid, require_drawable
 from parakit.explore.explorer import Answer, Explorer, choice, slider, switch, whole_slider
 from parakit.pipeline import Timeline, schedule, schedules, simulate
@@ -96,7 +96,12 @@ def _answer(values: Mapping[str, Any], room: int) -> Answer:
         forward_only=values["forward_only"],
     )
     require_drawable(order)
-    timeline = simulate(order, backward=values["backward"], transfer=values["transfer"])
+    backward = values["backward"]
+    if not is_real(backward):
+        raise ValueError(f"backward is {shown(backward)}: it must be a number of forward slots")
+    # Times are of a device's whole share of the model, so that all schedules do equal work.
+    each = order.stages // order.devices
+    timeline = simulate(order, forward=1 / each, backward=backward / each, transfer=values["transfer"])
     return Answer(result=timeline, sentence=_sentence(timeline), picture=grid(timeline, rows=room))
 
 
@@ -108,5 +113,8 @@ def _sentence(timeline: Timeline) -> str:
     )
     if timeline.schedule.forward_only:
         return f"{text} Backward work is left out."
-    held = timeline.in_flight
-    return f"{text} Stage A holds up to {held[0]} of {timeline.schedule.microbatches} microbatches."
+    held = number(float(timeline.in_flight_share[0]))
+    microbatches = timeline.schedule.microbatches
+    if timeline.schedule.stages == timeline.devices:
+        return f"{text} Stage A holds up to {held} of {microbatches} microbatches."
+    return f"{text} Device 1 holds up to {held} of {microbatches} microbatches' worth."

@@ -105,6 +105,11 @@ class Timeline:
         np.maximum.at(most, where[order], level)
         return most
 
+    @property
+    def in_flight_share(self) -> np.ndarray:
+        """`in_flight` over the stages a device has: microbatches of its share of the model, float64."""
+        return self.in_flight / (self.schedule.stages / self.devices)
+
 
 def simulate(
     schedule: Schedule,

@@ -1,0 +1,129 @@
+"""What one pipeline rank's device holds from moment to moment of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from parakit.checks import whole_number_fault
+from parakit.memory.compute import memory, stage_activations
+from parakit.memory.report import MemoryReport
+from parakit.model import Model
+from parakit.names import count
+from parakit.pipeline import Kind, Schedule, Timeline, simulate
+from parakit.pipeline import schedule as named_schedule
+from parakit.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class MemoryOverTime:
+    """Held bytes of one device, piece by piece: a piece is an action or the waiting between two."""
+
+    times: np.ndarray  # float64 (pieces + 1,): piece i lasts from times[i] to times[i + 1]
+    bytes: np.ndarray  # float64 (pieces, categories)
+    categories: tuple[str, ...]
+    action: np.ndarray  # int64 (pieces,): index into the timeline's arrays, -1 while waiting
+    device: int  # pipeline rank
+    timeline: Timeline
+    report: MemoryReport
+
+    @property
+    def total(self) -> np.ndarray:
+        """Bytes of all categories, float64 (pieces,)."""
+        total: np.ndarray = self.bytes.sum(axis=1)
+        return total
+
+    @property
+    def peak(self) -> float:
+        """The most bytes held at once: the report's figure for this device."""
+        return float(self.total.max())
+
+
+def memory_over_time(
+    model: Model,
+    plan: Plan,
+    device: int = 0,
+    *,
+    gathered: float = 0,
+    schedule: Schedule | None = None,
+    forward: float = 1.0,
+    backward: float = 2.0,
+    transfer: float = 0.0,
+) -> MemoryOverTime:
+    """Held bytes at each action of the simulated schedule, by category.
+
+    Args:
+        model: a `Model`.
+        plan: how it is split.
+        device: pipeline rank, from 0.
+        gathered: as in `memory`.
+        schedule: an order of your own instead of the plan's named schedule.
+        forward: time of one device's whole share of the model, divided over its stages.
+        backward: the same of backward.
+        transfer: from stage to stage, in the same unit.
+
+    Raises:
+        PlanError, ScheduleError, ValueError: as `memory` and `simulate`; there is no such device.
+
+    Example:
+        >>> held = memory_over_time(Model.preset("llama-3-8b"), Plan(pp=4, batch=8))
+        >>> held.peak == held.report.peak[0]
+        True
+    """
+    if not isinstance(model, Model):
+        raise ValueError("memory over time needs a pk.Model: a plain number of parameters has no activations")
+    report = memory(model, plan, gathered, schedule=schedule)
+    if fault := whole_number_fault(device, least=0, most=plan.pp - 1):
+        raise ValueError(f"device is {device!r}: it {fault}, the {count(plan.pp, 'pipeline rank')} there are")
+    order = schedule or _named(plan)
+    each = plan.chunks_each
+    timeline = simulate(order, forward=forward / each, backward=backward / each, transfer=transfer)
+    kept, again, _ = stage_activations(model, plan)
+    mine = np.flatnonzero(timeline.device == device)
+    start, end = timeline.start[mine], timeline.end[mine]
+    pair = timeline.stage[mine].astype(np.int64) * order.microbatches + timeline.microbatch[mine]
+    backward_now = (timeline.kind[mine] == Kind.B) | (timeline.kind[mine] == Kind.I)
+
+    span = timeline.start.min() + timeline.span
+    times, action = [0.0], []
+    for at, (begins, ends) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        if begins > times[-1]:
+            times.append(begins)
+            action.append(-1)
+        times.append(ends)
+        action.append(at)
+    if span > times[-1]:
+        times.append(float(span))
+        action.append(-1)
+
+    piece = np.array(action)
+    begins = np.array(times[:-1])
+    held = np.zeros(len(piece))
+    for one in np.unique(pair):
+        chosen = pair == one
+        stage = int(one) // order.microbatches
+        taken, given = start[chosen].min(), end[chosen].max()
+        if order.forward_only:
+            given = end[chosen][0]
+        held += kept[stage] * ((taken <= begins) & (begins < given))
+    doing = piece >= 0
+    extra = np.zeros(len(piece))
+    extra[doing] = (again[timeline.stage[mine]] * backward_now)[piece[doing]]
+    amounts = np.tile(report.bytes[device], (len(piece), 1))
+    amounts[:, report.categories.index("activations")] = held + extra
+    return MemoryOverTime(
+        times=np.array(times),
+        bytes=amounts,
+        categories=report.categories,
+        action=np.where(doing, mine[piece], -1),
+        device=int(device),
+        timeline=timeline,
+        report=report,
+    )
+
+
+def _named(plan: Plan) -> Schedule:
+    return named_schedule(
+        plan.schedule, devices=plan.pp, microbatches=plan.microbatches, chunks=plan.chunks_each
+    )
