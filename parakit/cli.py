@@ -269,7 +269,7 @@ def _memory(options: argparse.Namespace) -> None:
     if options.tensors:
         print(_tensors(report))
     if options.advice:
-        print(*(f"- {one}" for one in report.advice()), sep="\n")
+        print(*(f"- {one.sentence(unit)}" for one in report.advice()), sep="\n")
     if options.output:
         print(f"wrote {pk.draw.memory_bars(report, capacity, unit=unit).save(options.output)}")
 

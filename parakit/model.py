@@ -280,7 +280,7 @@ class Model:
         Example:
             >>> gpt = Model(layers=96, hidden=12288, heads=96, vocabulary=51200)
             >>> f"{gpt.flops(64 * 2048).total:.4g}"
-            '1.414e+17'
+            '1.411e+17'
 
         Source: Narayanan et al. 2021, section 5.1 (with full recompute); Korthikanti et al. 2022,
         appendix A: 72 B l s h² (1 + s/6h + V/12hl).

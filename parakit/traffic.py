@@ -290,9 +290,9 @@ def _tensor(
         yield made("largest logit, its label's, sum", reduce, When.FORWARD, 3 * times, size=4 * tokens)
     gradient = Precision(plan.precision).bytes_per_parameter[1] * plan.trainable
     if plan.sequence_parallel:
-        whole = _whole_parameters(model, dense, sparse, first, last)
-        size = _padded(whole, plan.tp) * gradient
-        yield made("gradients of what each tensor rank holds", reduce, When.UPDATE, 1, size=size)
+        size = _padded(_whole_parameters(model, dense, sparse, first, last), plan.tp) * gradient
+        if size:
+            yield made("gradients of what each tensor rank holds", reduce, When.UPDATE, 1, size=size)
     if model.latent is None and plan.tp > model.kv_heads and blocks:
         repeats = plan.tp // model.kv_heads
         width = model.head_dim * (model.hidden + (1 if model.attention_bias else 0))

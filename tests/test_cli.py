@@ -76,12 +76,12 @@ def test_memory_prints_the_table(capsys, tmp_path):
     status, out, _ = run(capsys, *arguments)
     assert status == 0
     assert out == (
-        "Llama-3-8B: 8,030,261,248 parameters; mixed-16, dp=8 tp=1 pp=2, ZeRO 1; bytes on one device of each stage\n"
-        "stage  parameters  gradients  optimizer  together\n"
-        "    A      8.0 GB     8.0 GB     6.0 GB   22.1 GB\n"
-        "    B      8.0 GB     8.0 GB     6.0 GB   22.1 GB\n"
-        "not counted yet: activations\n"
-        "Stage B is the fullest: 22.1 GB of 80 GB, before activations\n"
+        "Llama-3-8B: 8,030,261,248 parameters\n"
+        "Llama-3-8B, mixed-16, dp=8 tp=1 pp=2, ZeRO 1; 2 microbatches of 1 × 2,048 tokens; on one device of each stage\n"
+        "stage  parameters  gradients  optimizer  activations  together\n"
+        "    A      8.0 GB     8.0 GB     6.0 GB       9.1 GB   31.2 GB\n"
+        "    B      8.0 GB     8.0 GB     6.0 GB       5.7 GB   27.7 GB\n"
+        "Stage A is the fullest: 31.2 GB of 80 GB (none in reserve)\n"
     )
     target = tmp_path / "bars.png"
     status, out, _ = run(
@@ -89,6 +89,31 @@ def test_memory_prints_the_table(capsys, tmp_path):
     )
     assert status == 0
     assert target.exists()
+
+
+def test_memory_names_tensors_and_gives_advice(capsys):
+    status, out, _ = run(
+        capsys, "memory", "gpt2", "--tensors", "--advice", "--capacity", "1", "--unit", "GiB"
+    )
+    assert status == 0
+    assert "1.8 GiB more than the 1 GiB (none in reserve) of its device" in out
+    assert "logits" in out
+    assert "- Keep Adam's moments in 8 bits (adam-8bit): saves 0.70 GiB" in out
+    assert " GB" not in out
+
+
+def test_traffic_prints_the_table_and_draws(capsys, tmp_path):
+    target = tmp_path / "sent.svg"
+    status, out, _ = run(capsys, "traffic", "gpt2", "--dp", "2", "-o", str(target))
+    assert status == 0
+    assert out == (
+        "gpt2: 124,439,808 parameters\n"
+        "pipeline rank  strategy  what       collective  devices    each  times  a step  when      can overlap\n"
+        "A              data      gradients  all-reduce        2  249 MB      1  249 MB  backward  yes\n"
+        "a device sends up to 249 MB in a step\n"
+        f"wrote {target}\n"
+    )
+    assert target.read_text().startswith("<svg")
 
 
 REFUSED = [
@@ -132,7 +157,8 @@ def test_bad_input_gets_one_sentence_and_status_2(capsys, arguments, said):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["lab", "--help"], ["grid", "--help"], ["memory", "--help"]]
+    "arguments",
+    [["--help"], ["lab", "--help"], ["grid", "--help"], ["memory", "--help"], ["traffic", "--help"]],
 )
 def test_help_is_everywhere(capsys, arguments):
     with pytest.raises(SystemExit) as stop:

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from oracles import read
 
 import parakit as pk
+from parakit.hf_types import READERS
+from parakit.weights import layer_weights
 
 ROWS = read("params.json")
-CONFIGS = [row for row in ROWS["rows"] if row["config"]["model_type"] in ("llama", "mistral")]
+CONFIGS = ROWS["rows"]
+COUNTED = read("architectures.json")
 PRESETS = {
     "llama-2-7b": "llama-2-7b",
     "llama-2-13b": "llama-2-13b",
@@ -24,6 +27,13 @@ PRESETS = {
     "gpt2": "gpt2",
     "gpt2-medium": "gpt2-medium",
     "gpt2-large": "gpt2-large",
+    "gpt2-xl": "gpt2-xl",
+    "mixtral-8x7b": "mixtral-8x7b",
+    "mixtral-8x22b": "mixtral-8x22b",
+    "deepseek-v2-lite": "deepseek-v2-lite",
+    "deepseek-v3": "deepseek-v3",
+    "opt-175b": "opt-175b",
+    "bloom-176b": "bloom-176b",
 }
 
 
@@ -35,11 +45,92 @@ def test_config_counts_are_exact_in_total_and_in_each_part(row):
     assert model.tied is row["tied"]
 
 
+@pytest.mark.parametrize("row", COUNTED["rows"], ids=lambda row: row["name"])
+def test_architectures_are_exact_in_total_and_in_each_part(row):
+    model = pk.Model.from_config(row["config"])
+    groups = {part: n for part, n in model.parameter_groups.items() if n}
+    assert groups == {part: n for part, n in row["parts"].items() if n}, COUNTED["source"]
+    assert model.parameters == row["total"], COUNTED["source"]
+
+
+def test_every_model_type_is_among_the_counted():
+    counted = {row["config"]["model_type"] for row in (*COUNTED["rows"], *CONFIGS)}
+    assert counted == set(READERS)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_preset_counts_are_exact(preset):
-    row = next(row for row in ROWS["rows"] if row["name"] == PRESETS[preset])
+    row = next(row for row in (*CONFIGS, *COUNTED["rows"]) if row["name"] == PRESETS[preset])
     groups = pk.Model.preset(preset).parameter_groups
     assert {part: n for part, n in groups.items() if n} == row["parts"], ROWS["source"]
+
+
+PRINTED = {  # billions of parameters as their papers print them
+    "gpt3-125m": 0.125,
+    "gpt3-350m": 0.356,
+    "gpt3-760m": 0.760,
+    "gpt3-1.3b": 1.3,
+    "gpt3-2.7b": 2.7,
+    "gpt3-6.7b": 6.7,
+    "gpt3-13b": 13.0,
+    "gpt3-175b": 175.0,
+    "megatron-22b": 22.0,
+    "megatron-175b": 175.0,
+    "megatron-530b": 529.6,
+    "megatron-1t": 1008.0,
+}
+
+
+@pytest.mark.parametrize("preset", PRINTED)
+def test_presets_come_near_what_their_papers_print(preset):
+    assert pk.Model.preset(preset).parameters / 1e9 == pytest.approx(PRINTED[preset], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("preset", "billions"),
+    [("mixtral-8x7b", 12.9), ("mixtral-8x22b", 39.1), ("deepseek-v3", 37.5), ("deepseek-v2-lite", 2.66)],
+)
+def test_active_parameters_of_experts(preset, billions):
+    # Jiang et al. 2024 print 13B and 39B, DeepSeek-AI 2024 37B and 2.4B (without embedding and head).
+    assert pk.Model.preset(preset).active_parameters / 1e9 == pytest.approx(billions, rel=0.004)
+
+
+def test_without_experts_all_parameters_are_active():
+    model = pk.Model.preset("llama-2-7b")
+    assert model.active_parameters == model.parameters
+
+
+@given(
+    batch=st.integers(1, 64),
+    sequence=st.integers(1, 4096),
+    layers=st.integers(1, 100),
+    width=st.integers(1, 200),
+    vocabulary=st.integers(1, 100_000),
+)
+def test_flops_are_the_papers_formula(batch, sequence, layers, width, vocabulary):
+    hidden = 64 * width
+    model = pk.Model(layers=layers, hidden=hidden, heads=width, vocabulary=vocabulary)
+    flops = model.flops(batch * sequence, sequence=sequence, recompute="full")
+    core = layers * (24 * hidden**2 + 4 * sequence * hidden) + 2 * hidden * vocabulary
+    # Korthikanti et al. 2022: 72 B l s h² (1 + s/6h + V/12hl), and the blocks' forward once more.
+    assert flops.model == 3 * batch * sequence * core
+    assert flops.recompute == batch * sequence * layers * (24 * hidden**2 + 4 * sequence * hidden)
+    assert flops.backward == 2 * flops.forward
+    assert flops.total == flops.model + flops.recompute
+
+
+def test_causal_attention_halves_its_term_alone():
+    model = pk.Model(layers=2, hidden=64, heads=4)
+    whole, half = (model.flops(100, sequence=10, causal=causal).forward for causal in (False, True))
+    assert whole - half == 100 * 2 * 2 * 10 * 64
+
+
+def test_experts_count_as_often_as_a_token_meets_them():
+    one = pk.Model(layers=1, hidden=8, heads=2, bias=False, experts=pk.Experts(count=4, per_token=1))
+    two = pk.Model(layers=1, hidden=8, heads=2, bias=False, experts=pk.Experts(count=4, per_token=2))
+    assert two.active_parameters - one.active_parameters == 2 * 8 * 32
+    assert two.parameters == one.parameters
+    assert two.flops(10).forward - one.flops(10).forward == 10 * 2 * 2 * 8 * 32
 
 
 def test_llama_3_8b_from_a_file(tmp_path):
@@ -119,11 +210,14 @@ def test_tensor_ranks_together_hold_every_split_parameter_once(layers, head_dim,
         gated=gated,
         bias=bias,
     )
-    whole, part = model.layer_parameters(), model.layer_parameters(tp=tp)
-    repeated = hidden if bias else 0  # the bias added after each sum is on every rank
-    for group in ("attention", "mlp"):
-        assert tp * part[group] == whole[group] + (tp - 1) * repeated
-    assert part["norm"] == whole["norm"]
+    repeated = {"attention": hidden * bias, "mlp": hidden * bias}  # biases added after each sum
+    for group in ("attention", "mlp", "norm"):
+        weights = [one for one in layer_weights(model, sparse=False) if one.part == group]
+        whole, part = (sum(one.held(tp=ranks) for one in weights) for ranks in (1, tp))
+        if group == "norm":
+            assert part == whole
+        else:
+            assert tp * part == whole + (tp - 1) * repeated[group]
 
 
 ERRORS = [
@@ -139,7 +233,19 @@ ERRORS = [
     ),
     (
         dict(layers=1, hidden=8, heads=2, norm="rmss"),
-        "there is no norm 'rmss': did you mean 'rms'? Known: layer, rms",
+        "there is no norm 'rmss': did you mean 'rms'? Known: layer, rms, plain",
+    ),
+    (
+        dict(layers=1, hidden=8, heads=2, qk_norm="heads"),
+        "there is no qk_norm 'heads': did you mean 'head'? Known: none, head, width",
+    ),
+    (
+        dict(layers=1, hidden=8, heads=2, experts=8),
+        "experts is 8: it must be a pk.Experts(…) or None",
+    ),
+    (
+        dict(layers=2, hidden=8, heads=2, experts=pk.Experts(count=2, per_token=1, layers=(1, 2))),
+        "experts layers holds 2: layers count from 0 to 1",
     ),
     (dict(layers=1, hidden=8, heads=2, tied="yes"), "tied is 'yes': it must be True or False"),
 ]

@@ -23,12 +23,16 @@ FAULTS = [
     (dict(dp=0), ("dp is 0: it must be a whole number from 1 to 1,000,000",)),
     (dict(tp=2.5), ("tp is 2.5: it must be a whole number from 1 to 1,000,000",)),
     (dict(zero=4), ("zero is 4: it must be a whole number from 0 to 3 (0 shards nothing, 3 everything)",)),
-    (dict(schedule="1fb1"), ("there is no schedule '1fb1': did you mean '1f1b'? Known: gpipe, 1f1b",)),
+    (
+        dict(schedule="1fb1"),
+        ("there is no schedule '1fb1': did you mean '1f1b'? Known: gpipe, 1f1b, interleaved-1f1b",),
+    ),
     (dict(chunks=2), ("chunks is 2: 1f1b has 1 stage a device, so give chunks=1 or None",)),
     (
         dict(precision="fp8"),
         (
-            "there is no precision 'fp8': did you mean 'fp64' or 'fp32'? Known: mixed-16, mixed-18, fp32, fp64",
+            "there is no precision 'fp8': did you mean 'fp64' or 'fp32'? Known: mixed-16, mixed-18, fp32, fp64, adam-8bit, "
+            "sgd-momentum, adafactor",
         ),
     ),
     (
@@ -37,6 +41,23 @@ FAULTS = [
             "batch 100 does not split over dp=8: batch must be a multiple of dp × microbatch = 16 "
             "(nearest: 96 or 112)",
         ),
+    ),
+    (dict(trainable=0), ("trainable is 0: it must be a share above 0 and up to 1",)),
+    (dict(trainable=1.5), ("trainable is 1.5: it must be a share above 0 and up to 1",)),
+    (
+        dict(schedule="interleaved-1f1b", chunks=0),
+        ("chunks is 0: it must be a whole number from 1 to 1,000, or None for 2",),
+    ),
+    (
+        dict(schedule="interleaved-1f1b", pp=4, batch=13),
+        (
+            "13 microbatches do not divide into 3 rounds of equal size on 4 devices: interleaved-1f1b needs that "
+            "(nearest: 12 or 15)",
+        ),
+    ),
+    (
+        dict(schedule="interleaved-1f1b", pp=2, chunks=3, stage_layers=(20, 20)),
+        ("stage_layers has 2 entries: pp × chunks = 2 × 3 = 6 needs 6, one a stage",),
     ),
     (dict(dp=3, ep=2), ("ep=2 does not divide dp=3: experts are spread over the data-parallel replicas",)),
     (dict(stage_layers=(20, 20)), ("stage_layers has 2 entries: pp=1 needs 1, one a stage",)),
@@ -64,6 +85,15 @@ WITH_MODEL = [
         "or give stage_layers=(14, 13, 13)",
     ),
     (dict(pp=41), "pp=41 is more stages than the model has layers: choose pp up to 40"),
+    (
+        dict(pp=4, schedule="interleaved-1f1b", chunks=3),
+        "40 layers do not divide into pp × chunks = 4 × 3 = 12 stages of equal depth; "
+        "give stage_layers=(4, 4, 4, 4, 3, 3, 3, 3, 3, 3, 3, 3)",
+    ),
+    (
+        dict(pp=40, schedule="interleaved-1f1b"),
+        "pp × chunks = 40 × 2 = 80 is more stages than the model has layers: choose pp up to 20",
+    ),
     (dict(tp=3), "40 heads do not split over tp=3; choose tp from 1, 2, 4, 5, 8, 10, 20, 40"),
     (dict(pp=2, stage_layers=(20, 19)), "stage_layers=(20, 19) adds up to 39 layers: the model has 40"),
     (dict(ep=2, dp=2), "ep=2 spreads experts, and the model has none: use ep=1"),
@@ -86,4 +116,17 @@ def test_key_value_heads_split_or_repeat():
     assert pk.Plan(tp=12).problems(model) == ()
     assert pk.Plan(tp=4).problems(model) == (
         "6 key-value heads neither split over tp=4 nor repeat evenly; choose tp from 1, 2, 3, 6 or a multiple of 6",
+    )
+
+
+def test_experts_spread_where_their_number_divides():
+    model = pk.Model.preset("mixtral-8x7b")
+    assert pk.Plan(dp=8, ep=8).problems(model) == ()
+    assert pk.Plan(dp=6, ep=3).problems(model) == (
+        "8 experts do not spread over ep=3; choose ep from 1, 2, 4, 8",
+    )
+    lite = pk.Model.preset("deepseek-v2-lite")
+    assert pk.Plan(tp=16).problems(lite) == ()
+    assert (
+        pk.Plan(tp=32).problems(lite)[0] == "16 heads do not split over tp=32; choose tp from 1, 2, 4, 8, 16"
     )

@@ -78,7 +78,7 @@ STRIPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-_NARROW, _WIDE = frozenset("iljtfrI.,:;'|!()[] "), frozenset("mwMW%@")
+_NARROW, _WIDE = frozenset("iljtfrI.,:;'|! "), frozenset("mwMW%@")
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
@@ -86,7 +86,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     em = sum(
         0.36 if one in _NARROW else 0.97 if one in _WIDE else 0.72 if one.isupper() else 0.63 for one in text
     )
-    return em * size * (1.1 if bold else 1.0)
+    return em * size * (1.14 if bold else 1.0)
 
 
 def size_that_fits(text: str, size: float, width: float, bold: bool = False) -> float:

@@ -50,6 +50,7 @@ def memory(
     schedule: str = "1f1b",
     recompute: str = "none",
     sequence_parallel: bool = False,
+    activations: bool = True,
     precision: str = "mixed-16",
     capacity: float = 80e9,
     reserve: float = 0.0,
@@ -70,6 +71,7 @@ def memory(
         schedule: a name in `pk.schedules()`.
         recompute: "none", "selective" or "full".
         sequence_parallel: norms and dropouts are split over tp.
+        activations: count them; False shows model states alone.
         precision: bytes a parameter, a name in `Precision`.
         capacity: bytes of one device; its control counts GB.
         reserve: bytes of it that a plan may not fill; its control counts GB.
@@ -89,6 +91,7 @@ def memory(
         "schedule": schedule,
         "recompute": recompute,
         "sequence_parallel": sequence_parallel,
+        "activations": activations,
         "precision": precision,
         "capacity": _gigabytes(capacity),
         "reserve": _gigabytes(reserve),
@@ -117,6 +120,7 @@ _DEFAULTS = {
     "schedule": "1f1b",
     "recompute": "none",
     "sequence_parallel": False,
+    "activations": True,
     "precision": "mixed-16",
     "capacity": 80,
     "reserve": 0,
@@ -156,6 +160,7 @@ def _controls(start: Mapping[str, Any], own: Mapping[str, Model]) -> dict[str, w
         ),
         "sequence": choice_slider("sequence", int(start["sequence"]), _SEQUENCES, "tokens of an example"),
         "recompute": choice("recompute", str(start["recompute"]), [str(one) for one in Recompute]),
+        "activations": switch("count activations", start["activations"], "off: model states alone"),
         "capacity": whole_slider(
             "device memory (GB)", max(round(start["capacity"]), 1), 8, 288, "1 GB is 1e9 bytes"
         ),
@@ -178,7 +183,9 @@ def _answer(values: Mapping[str, Any], own: Mapping[str, Model], room: int) -> A
     plan = Plan(**{field: values[field] for field in _PLAN_FIELDS})
     if problems := plan.problems(model):
         raise PlanError(problems)
-    report = held_memory(model, plan)
+    if not isinstance(values["activations"], bool):
+        raise ValueError(f"activations is {shown(values['activations'])}: it must be True or False")
+    report = held_memory(model, plan, activations=values["activations"])
     picture = _picture(report, model, capacity, unit, values["view"], room)
     return Answer(result=report, sentence=_sentence(report, capacity, unit), picture=picture)
 
@@ -202,7 +209,7 @@ def _picture(
     report: MemoryReport, model: Model, capacity: Capacity, unit: Unit, view: str, room: int
 ) -> Picture:
     shows = capacity.usable / _CAPACITY_AT
-    if view == "bars":
+    if view == "bars" or report.left_out:
         return memory_bars(report, capacity, unit=unit, shows=shows, rows=room)
     held = memory_over_time(model, report.plan, report.limit().stage)
     return draw_over_time(held, capacity, unit=unit, shows=shows, rows=room)
@@ -231,7 +238,7 @@ def _sentence(report: MemoryReport, capacity: Capacity, unit: Unit) -> str:
         takes = CATEGORY_TAKES[limit.category]
         text += f" {takes[0].upper()}{takes[1:]} the most, {with_unit(limit.bytes, unit)}."
     else:
-        helping = [one for one in report.advice() if one.helps]
+        helping = [] if report.left_out else [one for one in report.advice() if one.helps]
         if helping:
             text += f" Try first: {helping[0].change[0].lower()}{helping[0].change[1:]}."
     if plan.zero and plan.dp == 1:

@@ -101,7 +101,12 @@ def _answer(values: Mapping[str, Any], room: int) -> Answer:
         raise ValueError(f"backward is {shown(backward)}: it must be a number of forward slots")
     # Times are of a device's whole share of the model, so that all schedules do equal work.
     each = order.stages // order.devices
-    timeline = simulate(order, forward=1 / each, backward=backward / each, transfer=values["transfer"])
+    timeline = simulate(
+        order,
+        forward=1 / each,
+        backward=backward / each if each > 1 else backward,
+        transfer=values["transfer"],
+    )
     return Answer(result=timeline, sentence=_sentence(timeline), picture=grid(timeline, rows=room))
 
 

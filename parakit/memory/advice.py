@@ -10,10 +10,11 @@ import numpy as np
 from parakit.memory.compute import memory
 from parakit.memory.report import CATEGORY_NAMES, MemoryReport
 from parakit.model import Model
+from parakit.names import count
 from parakit.pipeline import schedule, simulate
 from parakit.plan import Plan, Recompute
 from parakit.traffic import traffic
-from parakit.units import bytes_text, percent, with_unit
+from parakit.units import Unit, percent, with_unit
 
 _MOST_ACTIONS = 4_000  # stages × microbatches of a schedule that is simulated for its idle share
 
@@ -28,55 +29,73 @@ class Advice:
     saves: float  # bytes of the deciding category on that rank
     peak: float  # bytes of the fullest rank afterwards
     lowers: dict[str, float]  # category -> bytes saved on that rank, where it saves any
+    microbatches: tuple[int, int]  # of one pipeline, before and after
     extra_devices: int
     extra_compute: float  # share of the computation before, 0.33 for a third more
     extra_traffic: float  # bytes that a device sends more in a step
     idle_share: tuple[float, float] | None  # before and after, where the pipeline changes
     why: str
+    deciding: str  # the category that decides
 
     def __str__(self) -> str:
-        effect = (
-            f"saves {with_unit(self.saves)}, peak {with_unit(self.peak)}" if self.helps else "does not help"
-        )
-        return f"{self.change}: {effect}. {self.why} {self.cost}"
+        return self.sentence()
 
-    @property
-    def cost(self) -> str:
+    def sentence(self, unit: Unit | str = Unit.GB) -> str:
+        """The change, its effect, why, and its cost."""
+        unit = Unit(unit)
+        if self.helps:
+            effect = f"saves {with_unit(self.saves, unit)}, peak {with_unit(self.peak, unit)}."
+        elif self.lowers:
+            parts = " and ".join(
+                f"{CATEGORY_NAMES[name]} by {with_unit(saved, unit)}" for name, saved in self.lowers.items()
+            )
+            effect = f"does not help: it lowers {parts}, not {CATEGORY_NAMES[self.deciding]}, which decides."
+        else:
+            effect = "does not help: it lowers nothing."
+        return f"{self.change}: {effect} {self.why} {self.cost(unit)}"
+
+    def cost(self, unit: Unit = Unit.GB) -> str:
         """What it costs in devices, computation, traffic and waiting, in words."""
         parts = []
         if self.extra_devices:
-            parts.append(f"{self.extra_devices:,} more devices")
+            parts.append(f"{count(self.extra_devices, 'device')} more")
         if self.extra_compute > 0.0005:
             parts.append(f"{percent(self.extra_compute)} more computation")
         if abs(self.extra_traffic) >= 1:
             more = "more" if self.extra_traffic > 0 else "less"
-            parts.append(f"{bytes_text(abs(self.extra_traffic))} {more} sent by a device in a step")
+            parts.append(f"{with_unit(abs(self.extra_traffic), unit)} {more} sent by a device in a step")
+        if self.microbatches[1] > self.microbatches[0]:
+            before, after = self.microbatches
+            parts.append(f"{after:,} microbatches instead of {before:,}, each with its overhead")
         if self.idle_share and abs(self.idle_share[1] - self.idle_share[0]) > 0.0005:
-            before, after = map(percent, self.idle_share)
-            parts.append(f"idle share {after} instead of {before}")
+            parts.append(f"idle share {percent(self.idle_share[1])} instead of {percent(self.idle_share[0])}")
         return f"Cost: {', '.join(parts)}." if parts else "Cost: nothing that is counted here."
 
 
 def advice(report: MemoryReport) -> tuple[Advice, ...]:
     """See `MemoryReport.advice`.
 
-    Order: what helps before what does not; of that, what costs nothing counted, what sends more,
-    what computes more, what changes the optimizer, what needs more devices; then by bytes saved.
+    Order: what helps before what does not; of that, what costs nothing counted, what takes more
+    microbatches, what sends more, what computes more (the least first), what changes the optimizer,
+    what needs more devices; then by bytes saved.
     """
     if not isinstance(report.model, Model):
         raise ValueError("advice needs a pk.Model: a plain number of parameters has no activations to weigh")
+    if report.left_out:
+        raise ValueError("advice needs activations counted: make the report without activations=False")
     found = [_judged(report, report.model, *one) for one in _changes(report.model, report.plan)]
     return tuple(sorted(found, key=_order))
 
 
-def _order(one: Advice) -> tuple[bool, int, float]:
+def _order(one: Advice) -> tuple[bool, int, float, float]:
     dearest = (
         5 * (one.extra_devices > 0)
         or 4 * (one.plan.precision == "adam-8bit")
         or 3 * (one.extra_compute > 0.0005)
         or 2 * (one.extra_traffic >= 1)
+        or 1 * (one.microbatches[1] > one.microbatches[0])
     )
-    return not one.helps, dearest, -one.saves
+    return not one.helps, dearest, round(max(one.extra_compute, 0.0), 3), -one.saves
 
 
 def _changes(model: Model, plan: Plan) -> Iterator[tuple[str, Plan, str]]:
@@ -110,7 +129,7 @@ def _changes(model: Model, plan: Plan) -> Iterator[tuple[str, Plan, str]]:
         (
             f"Take microbatches of {smaller} instead of {plan.microbatch}",
             smaller and replace(fixed, microbatch=smaller),
-            "It lowers activations only; more and smaller pieces also add overhead of their own.",
+            "It lowers activations only.",
         ),
         *(
             (
@@ -172,11 +191,6 @@ def _judged(report: MemoryReport, model: Model, words: str, changed: Plan, why: 
             lowers[category] = saved
     saves = lowers.get(limit.category, 0.0)
     helps = saves > 0 and float(after.peak.max()) < limit.peak
-    if not helps and lowers:
-        parts = " and ".join(
-            f"{CATEGORY_NAMES[name]} by {with_unit(saved)}" for name, saved in lowers.items()
-        )
-        why = f"It lowers {parts}, not {CATEGORY_NAMES[limit.category]}, which decides. {why}"
     tokens = plan.microbatches * plan.dp * plan.microbatch * plan.sequence
     before_work, after_work = (
         model.flops(tokens, sequence=one.sequence, recompute=_what_is_recomputed(one)).total
@@ -189,11 +203,13 @@ def _judged(report: MemoryReport, model: Model, words: str, changed: Plan, why: 
         saves=saves,
         peak=float(after.peak.max()),
         lowers=lowers,
+        microbatches=(plan.microbatches, changed.microbatches),
         extra_devices=changed.devices - plan.devices,
         extra_compute=after_work / before_work - 1,
         extra_traffic=traffic(model, changed).total() - traffic(model, plan).total(),
         idle_share=_idle_shares(plan, changed),
         why=why,
+        deciding=limit.category,
     )
 
 

@@ -28,6 +28,7 @@ def memory(
     plan: Plan,
     gathered: float = 0,
     *,
+    activations: bool = True,
     schedule: Schedule | None = None,
     largest_layer: int | None = None,
 ) -> MemoryReport:
@@ -45,6 +46,7 @@ def memory(
         plan: how it is split.
         gathered: bytes a parameter of the largest weight, which ZeRO 3 holds whole beside its
             shards while it computes; 0 leaves that out.
+        activations: False counts model states alone, and the report says so.
         schedule: an order of your own instead of the plan's named schedule.
         largest_layer: parameters of the largest weight; needed for `gathered` with a plain number.
 
@@ -59,7 +61,7 @@ def memory(
     Example:
         >>> report = memory(Model.preset("llama-3-8b"), Plan(dp=8, zero=1))
         >>> print(report.limit())
-        Stage A is the fullest with 56.8 GB; optimizer state takes the most, 16.1 GB
+        Stage A is the fullest with 54.4 GB; parameters take the most, 16.1 GB
 
     Source: Rajbhandari et al. 2020 (ZeRO), section 3 and Figure 1; Korthikanti et al. 2022.
     """
@@ -70,9 +72,13 @@ def memory(
         return _states_alone(_plain_count(model), plan, gathered, largest_layer)
     held = _holding(plan, schedule)
     parameters = stage_parameters(model, plan)[held.stages].sum(axis=1)
-    kept, again, tensors = stage_activations(model, plan)
-    columns = [*state_bytes(parameters, plan).T, held.peak(kept, again)]
-    categories = [*MODEL_STATES, "activations"]
+    columns = list(state_bytes(parameters, plan).T)
+    categories = list(MODEL_STATES)
+    tensors: tuple[Tensor, ...] = ()
+    if activations:
+        kept, again, tensors = stage_activations(model, plan)
+        columns.append(held.peak(kept, again))
+        categories.append("activations")
     if gathered and plan.zero == 3 and plan.dp > 1:
         largest = largest_weight(model, plan.tp) if largest_layer is None else _plain_count(largest_layer)
         columns.append(np.full(plan.pp, gathered * largest))
@@ -80,7 +86,7 @@ def memory(
     return MemoryReport(
         bytes=np.stack(columns, axis=1),
         categories=tuple(categories),
-        left_out=(),
+        left_out=() if activations else ("activations",),
         in_flight=held.held.sum(axis=-1).max(axis=-1).astype(np.int64),
         activations=tensors,
         plan=plan,

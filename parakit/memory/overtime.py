@@ -68,7 +68,7 @@ def memory_over_time(
 
     Example:
         >>> held = memory_over_time(Model.preset("llama-3-8b"), Plan(pp=4, batch=8))
-        >>> held.peak == held.report.peak[0]
+        >>> bool(held.peak == held.report.peak[0])
         True
     """
     if not isinstance(model, Model):

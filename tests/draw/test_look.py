@@ -30,7 +30,7 @@ SIGHT = {
     ],
 }
 KINDS = ("F", "B", "I", "W")
-CATEGORIES = ("parameters", "gradients", "optimizer", "activations")
+CATEGORIES = ("parameters", "gradients", "optimizer", "activations", "gathered", "accent")
 
 
 def linear(colour: str) -> np.ndarray:
@@ -81,7 +81,7 @@ def test_words_on_paper_are_legible(theme):
         "12 of 44 stage-slots are idle: 27%",
         "Stage A needs 128.5 GB, 48.5 GB more than the 80 GB of its device: optimizer state takes the most",
         "stage WWW",
-        "capacity 80 GB",
+        "capacity 76 GB (80 GB less 4 GB in reserve)",
     ],
 )
 def test_no_font_we_draw_with_is_wider_than_we_think(text, bold):

@@ -6,17 +6,18 @@ from draw.drawn import figure_cells, svg_cells, svg_texts, svg_titles
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import parakit as pk
+from parakit.capacity import Capacity
 from parakit.draw import memory_bars
 from parakit.draw.frame import LEFT
 from parakit.draw.memory import _END
 from parakit.draw.scene import Cells, Line
 
 LLAMA = pk.Model.preset("llama-3-8b")
-ROLES = ("parameters", "gradients", "optimizer")
+ROLES = ("parameters", "gradients", "optimizer", "activations")
 
 
-def report(**plan):
-    return pk.memory(LLAMA, pk.Plan(**plan))
+def report(activations=True, gathered=0, **plan):
+    return pk.memory(LLAMA, pk.Plan(**plan), gathered, activations=activations)
 
 
 @pytest.mark.parametrize("capacity", [None, 40e9, 80e9])
@@ -59,21 +60,52 @@ def test_a_bar_beyond_the_axis_is_cut_with_a_mark_and_its_total_stays_true():
     cells = next(part for part in picture.scene.parts if isinstance(part, Cells))
     assert (cells.x + cells.width).max() == pytest.approx(_END)
     assert sum(isinstance(part, Line) and part.width == 4 for part in picture.scene.parts) == 2
-    assert "128.5 GB over" in svg_texts(picture.svg)
+    assert "138.7 GB over" in svg_texts(picture.svg)
 
 
 def test_words_labels_and_tooltips():
     picture = memory_bars(report(pp=4), 80e9)
     texts = svg_texts(picture.svg)
-    assert texts[0] == "Stage D is the fullest: 36.3 GB of 80 GB, before activations"
-    assert {"stage A", "27.2", "36.3 GB", "optimizer state", "activations: not counted yet"} <= set(texts)
-    assert texts.count("+ activations, not counted") == 4
+    assert texts[:2] == [
+        "Stage A is the fullest: 45.5 GB of 80 GB (none in reserve)",
+        "llama-3-8b, mixed-16, dp=1 tp=1 pp=4, ZeRO 0; 4 microbatches of 1 × 2,048 tokens",
+    ]
+    assert {"stage A", "27.2", "45.5 GB", "optimizer state", "activations"} <= set(texts)
     assert "stage B: optimizer state 20.9 GB" in svg_titles(picture.svg)
     assert picture.alt == (
-        "4 bars of memory: stage A 36.3 GB, stage B 27.9 GB, stage C 27.9 GB, stage D 36.3 GB; "
-        "capacity 80 GB; activations not counted"
+        "4 bars of memory: stage A 45.5 GB, stage B 34.8 GB, stage C 32.5 GB, stage D 39.7 GB; "
+        "capacity 80 GB (none in reserve)"
     )
+
+
+def test_what_is_not_counted_is_said():
+    picture = memory_bars(report(activations=False, pp=4), 80e9)
+    texts = svg_texts(picture.svg)
+    assert texts[0] == "Stage D is the fullest: 36.3 GB of 80 GB (none in reserve), before activations"
+    assert "activations: not counted" in texts
+    assert texts.count("+ activations, not counted") == 4
+    assert picture.alt.endswith("; activations not counted")
     assert not any("activations" in part.roles for part in picture.scene.parts if isinstance(part, Cells))
+
+
+def test_the_line_stands_before_the_reserve():
+    picture = memory_bars(report(pp=4), 80e9, reserve=4e9, shows=100e9)
+    line = next(part for part in picture.scene.parts if isinstance(part, Line) and part.role == "accent")
+    assert line.x1 == pytest.approx(LEFT + (_END - LEFT) * 0.76)
+    assert "capacity 76 GB (80 GB less 4 GB in reserve)" in svg_texts(picture.svg)
+    with_a_cluster = memory_bars(report(pp=4), Capacity(memory=80e9, reserve=4e9), shows=100e9)
+    assert with_a_cluster.svg == picture.svg
+
+
+def test_gathered_parameters_have_a_bar_of_their_own():
+    picture = memory_bars(report(dp=8, zero=3, gathered=4))
+    assert len(svg_cells(picture.svg, "gathered")) == 1
+    assert "gathered parameters" in svg_texts(picture.svg)
+
+
+def test_devices_with_several_stages_are_named_by_number():
+    picture = memory_bars(report(pp=4, batch=8, schedule="interleaved-1f1b"))
+    assert {"device 1", "device 4"} <= set(svg_texts(picture.svg))
 
 
 def test_one_picture_has_one_unit():
@@ -83,7 +115,13 @@ def test_one_picture_has_one_unit():
 
 
 def test_texts_stay_inside_the_picture_off_each_other_and_off_the_line():
-    for plan in (dict(), dict(pp=4), dict(dp=8, zero=1), dict(dp=64, zero=3, pp=8), dict(pp=32)):
+    for plan in (
+        dict(),
+        dict(pp=4),
+        dict(dp=8, zero=1, activations=False),
+        dict(dp=64, zero=3, pp=8, gathered=4),
+        dict(pp=32),
+    ):
         for capacity in (10e9, 40e9, 80e9, 141e9):
             picture = memory_bars(report(**plan), capacity, shows=capacity / 0.62)
             figure = picture.figure()

@@ -1,5 +1,6 @@
 """Explorers without a browser: set a control, read the result."""
 
+import inspect
 import re
 import tracemalloc
 
@@ -48,25 +49,51 @@ def test_pipeline_controls_have_the_calls_names_and_each_does_something():
 
 
 def test_memory_controls_have_the_calls_names_and_each_does_something():
-    explorer = pk.explore.memory()
-    assert set(explorer.controls) == {"model", "dp", "pp", "zero", "precision", "capacity"}
+    explorer = pk.explore.memory(activations=False)
+    assert set(explorer.controls) == set(inspect.signature(pk.explore.memory).parameters)
 
     def peak(**values):
         for name, value in values.items():
             explorer.controls[name].value = value
+        assert explorer.problems == ()
         return round(explorer.result.peak.max() / 1e9, 1)
 
     assert peak() == 128.5
     assert peak(dp=8, zero=1) == 44.2
     assert peak(pp=2) == 22.1
-    assert peak(precision="mixed-18") == 30.1
-    assert peak(model="llama-3-70b") == 264.6
+    assert peak(tp=2) == 11.0
+    assert peak(activations=True) == 16.7
+    assert peak(sequence=8192) == 33.6
+    assert peak(microbatch=2) == 56.2
+    assert peak(sequence_parallel=True) == 47.6
+    assert peak(recompute="full") == 17.6
+    assert peak(batch=64, schedule="gpipe") == 33.8
+    assert peak(schedule="interleaved-1f1b") == 18.1
+    assert peak(precision="mixed-18") == 22.1
+    assert peak(model="llama-3-70b") == 148.0
+    assert "Stage" not in explorer._said.value  # devices with two stages each
+    assert "Device 1" in explorer._said.value
     explorer.controls["capacity"].value = 24
-    assert "more than the 24 GB of its device" in explorer._said.value
-    assert "Activations, not counted yet, come on top." in explorer._said.value
-    explorer.controls["dp"].value = 1024
-    explorer.controls["zero"].value = 3
-    assert "before activations, which are not counted yet." in explorer._said.value
+    explorer.controls["reserve"].value = 2.0
+    assert "more than the 22 GB (24 GB less 2 GB in reserve) of its device" in explorer._said.value
+    explorer.controls["unit"].value = "GiB"
+    assert " GB" not in explorer._said.value
+    assert " GB" not in explorer._shown.value
+    bars = explorer._shown.value
+    explorer.controls["view"].value = "over time"
+    assert explorer._shown.value != bars
+    assert "is fullest at time" in explorer._shown.value
+
+
+def test_the_limit_and_what_to_try_first_are_in_the_sentence():
+    explorer = pk.explore.memory(dp=8, zero=1, batch=64, microbatch=2)
+    assert "Activations take the most, 20.4 GB." in explorer._said.value
+    explorer.controls["microbatch"].value = 8
+    assert (
+        "activations take the most. Try first: take microbatches of 4 instead of 8." in explorer._said.value
+    )
+    explorer.controls["activations"].value = False
+    assert "before activations" in explorer._said.value
 
 
 def test_zero_with_one_replica_is_said_to_save_nothing():
@@ -111,7 +138,7 @@ BAD = [
     (
         "pipeline",
         dict(schedule="gpip"),
-        "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b",
+        "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b, interleaved-1f1b",
     ),
     ("pipeline", dict(backward=-1), "backward is -1: durations must be finite and at least 0"),
     ("pipeline", dict(forward_only="yes"), "forward_only is 'yes': it must be True or False"),
@@ -124,7 +151,7 @@ BAD = [
     (
         "memory",
         dict(capacity="80 GB"),
-        "capacity is '80 GB': it must be a positive number of bytes, such as 80e9",
+        "capacity is '80 GB': it must be a number of bytes, such as 80e9",
     ),
 ]
 
@@ -161,7 +188,7 @@ def test_a_model_of_your_own():
     model = pk.Model(layers=4, hidden=8, heads=2, name="mine")
     explorer = pk.explore.memory(model=model)
     assert explorer.controls["model"].value == "mine"
-    assert explorer.result.peak[0] == 16 * model.parameters
+    assert explorer.result.bytes[0, :3].sum() == 16 * model.parameters
 
 
 def test_the_picture_keeps_its_box_whatever_moves():

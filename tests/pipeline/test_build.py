@@ -16,11 +16,21 @@ def rows(order: list[list[str]]) -> str:
     return "\n".join(",".join(row) for row in order)
 
 
+NAMES = {"GPipe": "gpipe", "Interleaved1F1B": "interleaved-1f1b"}
+
+
 @pytest.mark.parametrize(
-    "point", LISTED["points"], ids=lambda point: f"{point['ranks']}x{point['microbatches']}"
+    "point",
+    LISTED["points"],
+    ids=lambda p: f"{p['schedule']}-{p['ranks']}x{p['stages_per_rank']}x{p['microbatches']}",
 )
-def test_gpipe_is_torch_s_listing_action_for_action(point):
-    ours = pk.schedule("gpipe", devices=point["ranks"], microbatches=point["microbatches"])
+def test_the_order_is_torch_s_listing_action_for_action(point):
+    ours = pk.schedule(
+        NAMES[point["schedule"]],
+        devices=point["ranks"],
+        microbatches=point["microbatches"],
+        chunks=point["stages_per_rank"],
+    )
     assert ours.to_text() == rows(point["order"]), LISTED["source"]
 
 
@@ -30,20 +40,43 @@ def test_1f1b_fills_up_and_then_alternates():
     )
 
 
+def made(name, devices, microbatches, chunks, **more):
+    """The schedule, or None where it refuses this number of microbatches."""
+    chunks = chunks if name == "interleaved-1f1b" else 1
+    if pk.Plan(schedule=name, pp=devices, chunks=chunks, batch=microbatches).problems():
+        return None
+    return pk.schedule(name, devices=devices, microbatches=microbatches, chunks=chunks, **more)
+
+
 @given(
     name=st.sampled_from(pk.schedules()),
     devices=st.integers(1, 9),
     microbatches=st.integers(1, 24),
+    chunks=st.integers(1, 4),
     forward_only=st.booleans(),
 )
 def test_every_stage_and_microbatch_has_one_of_each_kind_and_the_order_is_legal(
-    name, devices, microbatches, forward_only
+    name, devices, microbatches, chunks, forward_only
 ):
-    schedule = pk.schedule(name, devices=devices, microbatches=microbatches, forward_only=forward_only)
+    schedule = made(name, devices, microbatches, chunks, forward_only=forward_only)
+    if schedule is None:
+        return
     assert schedule.problems() == ()
-    assert schedule.actions == devices * microbatches * (1 if forward_only else 2)
-    assert (schedule.devices, schedule.stages) == (devices, devices)
+    assert schedule.actions == schedule.stages * microbatches * (1 if forward_only else 2)
+    assert schedule.devices == devices
+    assert schedule.stages == devices * (chunks if name == "interleaved-1f1b" else 1)
     assert pk.Schedule.from_text(schedule.to_text()).to_text() == schedule.to_text()
+
+
+def test_interleaving_refuses_unequal_rounds_and_offers_what_works():
+    with pytest.raises(ValueError) as error:
+        pk.schedule("interleaved-1f1b", devices=4, microbatches=13)
+    assert str(error.value) == (
+        "13 microbatches do not divide into 3 rounds of equal size on 4 devices: interleaved-1f1b needs that "
+        "(nearest: 12 or 15)"
+    )
+    for fitting in (12, 15):
+        assert pk.schedule("interleaved-1f1b", devices=4, microbatches=fitting).problems() == ()
 
 
 def test_a_schedule_cannot_be_changed_in_place():
@@ -52,7 +85,10 @@ def test_a_schedule_cannot_be_changed_in_place():
 
 
 ERRORS = [
-    (dict(name="gpip"), "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b"),
+    (
+        dict(name="gpip"),
+        "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b, interleaved-1f1b",
+    ),
     (
         dict(devices=0),
         "a pipeline of 0 stages cannot be made: the number must be a whole number from 1 to 65,536",
