@@ -78,7 +78,7 @@ FIELDS = [
     ),
     (
         {**GOOD, "model_type": "lama"},
-        f"the config: there is no model type 'lama': did you mean 'llama' or 'granite'? Known: {KNOWN}; {OWN}",
+        f"the config: there is no model type 'lama': did you mean 'llama' or 'olmo'? Known: {KNOWN}; {OWN}",
     ),
     (
         {**GOOD, "model_type": ["llama"]},

@@ -34,9 +34,10 @@ def test_the_pictures_come_from_the_code_as_it_is(tmp_path):
 def test_the_code_runs():
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
     scope = {}
-    lines = [line for line in code.splitlines() if "config.json" not in line and ".save(" not in line]
-    lines = [line.replace("pk.memory(model", "pk.memory(pk.Model.preset('gpt2')") for line in lines]
-    exec("\n".join(lines), scope)
+    lines = [line for line in code.splitlines() if ".save(" not in line]
+    preset = "pk.Model.preset('llama-3-8b')"
+    exec("\n".join(lines).replace('pk.Model.from_config("config.json")', preset), scope)
+    assert scope["report"].limit().category == "activations"
     assert scope["timeline"].in_flight.tolist() == [4, 3, 2, 1]
     assert scope["timeline"].idle_share == pytest.approx(3 / 11)
 

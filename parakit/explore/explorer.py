@@ -13,7 +13,7 @@ import ipywidgets as widgets
 from parakit.draw import Picture
 from parakit.live import LiveBox
 
-_WORDS_WIDTH, _CONTROL_WIDTH = "170px", "400px"
+_WIDTHS = {2: ("170px", "400px"), 3: ("128px", "276px")}  # of a control's words, of all of it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,7 @@ class Explorer(LiveBox):
         defaults: values that always work.
         start: the caller's values; if they cannot be shown, the defaults are, and why is said.
         answer: what the core says to the controls' values; raises ValueError with a sentence.
+        columns: of controls beside each other in a page of usual width.
 
     Attributes:
         controls: name -> widget.
@@ -49,6 +50,7 @@ class Explorer(LiveBox):
         defaults: Mapping[str, Any],
         start: Mapping[str, Any],
         answer: Callable[[Mapping[str, Any]], Answer],
+        columns: int = 2,
     ) -> None:
         super().__init__(kind)
         self._answer = answer
@@ -64,7 +66,9 @@ class Explorer(LiveBox):
         self._show(first)
         if refused is not None:
             self._refuse(refused)
+        words, width = _WIDTHS[columns]
         for control in self.controls.values():
+            control.style.description_width, control.layout.width = words, width
             control.observe(self._changed, names="value")
         row = widgets.Box(
             list(self.controls.values()),
@@ -155,8 +159,7 @@ def _looks(help: str) -> dict[str, Any]:
     tooltip = "tooltip" if widgets.IntSlider.class_traits().get("tooltip") else "description_tooltip"
     return {
         tooltip: help or None,
-        "style": {"description_width": _WORDS_WIDTH},
-        "layout": widgets.Layout(width=_CONTROL_WIDTH, max_width="100%"),
+        "layout": widgets.Layout(max_width="100%"),
     }
 
 

@@ -35,6 +35,7 @@ _MICROBATCHES = (1, 2, 4, 8, 16, 32)
 _SEQUENCES = tuple(2**k for k in range(9, 18))
 _CAPACITY_AT = 0.62  # of the axis: the capacity line stands still, bars move against it
 _VIEWS = ("bars", "over time")
+_AUTOMATIC = 0  # of the batch control: a list without a value shows nothing
 
 
 def memory(
@@ -105,6 +106,7 @@ def memory(
         defaults=_DEFAULTS,
         start=start,
         answer=lambda values: _answer(values, own, room),
+        columns=3,
     )
 
 
@@ -132,12 +134,22 @@ _DEFAULTS = {
 def _controls(start: Mapping[str, Any], own: Mapping[str, Model]) -> dict[str, widgets.Widget]:
     names = list(dict.fromkeys((*own, *Model.presets())))
     batches = sorted({*_BATCHES, *([start["batch"]] if start["batch"] else [])})
+    # In rows of three: what is trained, data parallel, tensor parallel, pipeline, device, picture.
     return {
         "model": choice("model", start["model"], names),
         "precision": choice("precision", str(start["precision"]), [str(one) for one in Precision]),
+        "batch": choice(
+            "batch",
+            start["batch"] or _AUTOMATIC,
+            [("dp × microbatch × pp", _AUTOMATIC), *((f"{one:,}", one) for one in batches)],
+            "examples of one update",
+        ),
         "dp": choice_slider("data parallel dp", int(start["dp"]), _REPLICAS, "replicas of the model"),
         "zero": whole_slider(
             "ZeRO stage", int(start["zero"]), 0, 3, "0 shards nothing, 3 everything, over dp"
+        ),
+        "microbatch": choice_slider(
+            "microbatch", int(start["microbatch"]), _MICROBATCHES, "examples that a pipeline takes at once"
         ),
         "tp": choice_slider(
             "tensor parallel tp", int(start["tp"]), _TENSOR_RANKS, "devices that share a layer"
@@ -145,28 +157,19 @@ def _controls(start: Mapping[str, Any], own: Mapping[str, Model]) -> dict[str, w
         "sequence_parallel": switch(
             "sequence parallel", start["sequence_parallel"], "norms and dropouts are split over tp too"
         ),
+        "sequence": choice_slider("sequence", int(start["sequence"]), _SEQUENCES, "tokens of an example"),
         "pp": whole_slider(
             "pipeline stages pp", int(start["pp"]), 1, _MOST_STAGES, "layers are split over them"
         ),
         "schedule": choice("schedule", start["schedule"], schedules()),
-        "batch": choice(
-            "batch",
-            start["batch"],
-            [("dp × microbatch × pp", None), *((f"{one:,}", one) for one in batches)],
-            "examples of one update",
-        ),
-        "microbatch": choice_slider(
-            "microbatch", int(start["microbatch"]), _MICROBATCHES, "examples that a pipeline takes at once"
-        ),
-        "sequence": choice_slider("sequence", int(start["sequence"]), _SEQUENCES, "tokens of an example"),
         "recompute": choice("recompute", str(start["recompute"]), [str(one) for one in Recompute]),
-        "activations": switch("count activations", start["activations"], "off: model states alone"),
         "capacity": whole_slider(
-            "device memory (GB)", max(round(start["capacity"]), 1), 8, 288, "1 GB is 1e9 bytes"
+            "device (GB)", max(round(start["capacity"]), 1), 8, 288, "1 GB is 1e9 bytes"
         ),
         "reserve": slider(
             "in reserve (GB)", float(start["reserve"]), 0.0, 16.0, 0.5, "context, buffers, fragmentation"
         ),
+        "activations": switch("count activations", start["activations"], "off: model states alone"),
         "unit": choice("picture counts in", start["unit"], [str(one) for one in Unit]),
         "view": choice("picture", start["view"], _VIEWS),
     }
@@ -180,7 +183,8 @@ def _answer(values: Mapping[str, Any], own: Mapping[str, Model], room: int) -> A
     unit = Unit(values["unit"])
     name = values["model"]
     model = own[name] if name in own else Model.preset(name)
-    plan = Plan(**{field: values[field] for field in _PLAN_FIELDS})
+    fields = {field: values[field] for field in _PLAN_FIELDS}
+    plan = Plan(**fields, batch=None if values["batch"] == _AUTOMATIC else values["batch"])
     if problems := plan.problems(model):
         raise PlanError(problems)
     if not isinstance(values["activations"], bool):
@@ -195,7 +199,6 @@ _PLAN_FIELDS = (
     "tp",
     "pp",
     "zero",
-    "batch",
     "microbatch",
     "sequence",
     "schedule",

@@ -82,7 +82,6 @@ def memory_over_time(
     kept, again, _ = stage_activations(model, plan)
     mine = np.flatnonzero(timeline.device == device)
     start, end = timeline.start[mine], timeline.end[mine]
-    pair = timeline.stage[mine].astype(np.int64) * order.microbatches + timeline.microbatch[mine]
     backward_now = (timeline.kind[mine] == Kind.B) | (timeline.kind[mine] == Kind.I)
 
     span = timeline.start.min() + timeline.span
@@ -100,13 +99,16 @@ def memory_over_time(
     piece = np.array(action)
     begins = np.array(times[:-1])
     held = np.zeros(len(piece))
-    for one in np.unique(pair):
-        chosen = pair == one
-        stage = int(one) // order.microbatches
-        taken, given = start[chosen].min(), end[chosen].max()
-        if order.forward_only:
-            given = end[chosen][0]
-        held += kept[stage] * ((taken <= begins) & (begins < given))
+    forward_now = timeline.kind[mine] == Kind.F
+    for stage in np.unique(timeline.stage[mine]).tolist():
+        here = timeline.stage[mine] == stage
+        taken = np.sort(start[here & forward_now])
+        given = np.zeros(order.microbatches)
+        np.maximum.at(given, timeline.microbatch[mine][here], end[here])
+        count_held = np.searchsorted(taken, begins, side="right") - np.searchsorted(
+            np.sort(given), begins, side="right"
+        )
+        held += kept[stage] * count_held
     doing = piece >= 0
     extra = np.zeros(len(piece))
     extra[doing] = (again[timeline.stage[mine]] * backward_now)[piece[doing]]

@@ -163,6 +163,15 @@ def test_lesson_03_runs_and_a_problem_dims_the_picture(browser, front_end, tmp_p
         front.page.wait_for_function(
             "() => document.querySelectorAll('div[aria-hidden=true] > svg.parakit').length === 0"
         )
+        # Names the limit, then draws the fullest device's step on the grid's time axis.
+        wait_for_text(front, "Activations take the most")
+        front.page.locator("select:has(option:text-is('over time'))").last.select_option(label="over time")
+        front.page.wait_for_function(
+            """() => [...document.querySelectorAll('svg.parakit')].some(
+                svg => svg.textContent.includes('Stage A is fullest at time'))""",
+        )
+        front.page.get_by_text("Stage A is fullest at time").last.scroll_into_view_if_needed()
+        screenshot(front, "03-over-time")
         assert front.errors == []
 
 
