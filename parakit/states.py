@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from parakit.model import Model
+from parakit.pipeline.held import ends_apart
 from parakit.plan import Plan, Precision
 from parakit.weights import Weight, first_weights, last_weights, layer_weights
 
@@ -79,18 +80,19 @@ def largest_weight(model: Model, tp: int) -> int:
 
 def stage_parameters(model: Model, plan: Plan) -> np.ndarray:
     """Parameters of each stage, float64 (stages, 2: common, experts; 2: parameters, sums)."""
-    return _stage_parameters(model, plan.tp, plan.ep, plan.pp, plan.layers_of_stages(model))
+    apart = ends_apart(plan.schedule, plan.pp, plan.chunks_each)
+    return _stage_parameters(model, plan.tp, plan.ep, apart, plan.layers_of_stages(model))
 
 
 @lru_cache(maxsize=4096)
-def _stage_parameters(model: Model, tp: int, ep: int, pp: int, layers: tuple[int, ...]) -> np.ndarray:
+def _stage_parameters(model: Model, tp: int, ep: int, apart: bool, layers: tuple[int, ...]) -> np.ndarray:
     held = places(model, tp, ep)
     blocks = np.stack([held.dense.array, held.sparse.array])
     stages: np.ndarray = np.einsum("sk,kij->sij", stage_blocks(model, layers), blocks)
     stages[0] += held.first.array
     stages[-1] += held.last.array
-    # A tied head is the embedding itself, unless they are on two ends of a pipeline.
-    if not model.tied or pp > 1:
+    # A tied head is the embedding itself, unless they are on two devices.
+    if not model.tied or apart:
         stages[-1] += held.head.array
     stages.setflags(write=False)
     return stages

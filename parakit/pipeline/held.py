@@ -55,6 +55,13 @@ def stages_of_devices(name: str, devices: int, chunks: int) -> np.ndarray:
     return _local_stages(schedule(name, devices=devices, microbatches=devices, chunks=chunks))
 
 
+@lru_cache(maxsize=4096)
+def ends_apart(name: str, devices: int, chunks: int) -> bool:
+    """Whether a named schedule has the model's first and last stage on different devices."""
+    stages = stages_of_devices(name, devices, chunks)
+    return not bool(((stages == 0).any(axis=1) & (stages == devices * chunks - 1).any(axis=1)).any())
+
+
 def holding_of(order: Schedule) -> Holding:
     """What a legal order holds."""
     devices, device = order.devices, order.device
