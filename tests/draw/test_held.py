@@ -67,6 +67,9 @@ def test_words_line_and_tooltips():
     assert any(text.startswith("parameters ") for text in svg_titles(picture.svg))
     line = next(part for part in picture.scene.parts if isinstance(part, Line) and part.role == "accent")
     assert line.y1 == line.y2
+    (first,) = boxes(picture, "parameters")
+    gigabyte = first.height / over.bytes[0, 0] * 1e9
+    assert first.y + first.height - line.y1 == pytest.approx(78 * gigabyte)
     assert picture.alt.startswith("memory of stage A over one step: between ")
 
 

@@ -118,6 +118,16 @@ def test_blocks_with_and_without_experts_are_named_apart():
     assert {one.name for one in report.activations} >= {"latents", "query", "key", "value"}
 
 
+@pytest.mark.parametrize(("query_rank", "narrow"), [(None, 2 * 5 + 3), (11, 2 * 11 + 2 * 5 + 3)])
+def test_latent_attention_keeps_its_narrow_vectors_before_and_after_their_norm(query_rank, narrow):
+    latent = pk.Latent(rank=5, plain=5, rotary=3, value=6, query_rank=query_rank)
+    model = pk.Model(layers=2, hidden=32, heads=4, latent=latent, dropout=False)
+    found = tensors(model, sequence=10)
+    assert found["latents"].bytes == 2 * 10 * narrow
+    assert found["query"].bytes == found["key"].bytes == 2 * 10 * 4 * 8
+    assert found["value"].bytes == found["output projection input"].bytes == 2 * 10 * 4 * 6
+
+
 def test_what_is_kept_adds_up_to_the_report():
     model = pk.Model.preset("gpt2")
     report = pk.memory(model, pk.Plan(sequence=512, microbatch=4))

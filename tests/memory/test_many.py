@@ -76,5 +76,23 @@ def test_an_odd_plan_among_good_ones_is_found(odd):
         pk.memory_many(model, [pk.Plan(), pk.Plan(dp=2), odd])
 
 
+@pytest.mark.parametrize(
+    ("good", "odd"),
+    [
+        ([pk.Plan(dp=2, ep=2), pk.Plan(dp=3)], pk.Plan(dp=3, ep=2)),
+        (
+            [pk.Plan(tp=2, sequence=2047), pk.Plan(sequence=2047, sequence_parallel=True)],
+            pk.Plan(tp=2, sequence=2047, sequence_parallel=True),
+        ),
+    ],
+    ids=["dp and ep", "sequence and tp"],
+)
+def test_values_that_are_good_alone_and_odd_together_are_found(good, odd):
+    model = pk.Model.preset("mixtral-8x7b")
+    pk.memory_many(model, good)
+    with pytest.raises(pk.PlanError, match=r"plan 2 of 3: "):
+        pk.memory_many(model, [*good, odd])
+
+
 def test_no_plans_are_no_answers():
     assert pk.memory_many(pk.Model.preset("gpt2"), []).peak.tolist() == []
