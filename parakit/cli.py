@@ -296,7 +296,7 @@ def _layers(text: str | None) -> tuple[int, ...] | None:
 
 
 def _table(report: MemoryReport, unit: Unit) -> str:
-    head = ["stage" if report.plan.chunks_each == 1 else "device", *report.categories, "together"]
+    head = ["stage" if report.plan.one_stage_each else "device", *report.categories, "together"]
     rows = [
         [
             report.row_name(rank).split()[-1],

@@ -11,7 +11,8 @@ import numpy as np
 from parakit.checks import is_real, shown, unknown, whole_number_fault
 from parakit.model import Model
 from parakit.names import count
-from parakit.pipeline import chunks_fault, microbatches_fault, schedules, usual_chunks
+from parakit.pipeline import chunks_fault, schedules, sizes_fault, usual_chunks
+from parakit.pipeline.layout import layout
 
 LARGEST_DEGREE = 1_000_000  # of any one split: past it a number is a mistake
 
@@ -229,7 +230,7 @@ class Plan:
                 f"batch {self.batch} does not split over dp={self.dp}: batch must be a multiple of "
                 f"dp × microbatch = {share} (nearest: {_nearest_multiples(self.batch, share)})"
             )
-        elif fault := microbatches_fault(self.schedule, self.pp, self.microbatches):
+        elif fault := sizes_fault(self.schedule, self.pp, self.microbatches):
             yield fault
         if self.stage_layers is not None and len(self.stage_layers) != self.stages:
             yield (
@@ -287,6 +288,11 @@ class Plan:
                 f"{experts.count} experts do not spread over ep={self.ep}; "
                 f"choose ep from {_divisors(experts.count)}"
             )
+
+    @property
+    def one_stage_each(self) -> bool:
+        """Whether a pipeline rank is as good as a stage; the plan must be one that can run."""
+        return layout(self.schedule, self.pp, self.chunks_each).one_stage_each
 
     @property
     def _stages_said(self) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from parakit.model import Model
-from parakit.pipeline.held import ends_apart
+from parakit.pipeline.layout import layout
 from parakit.plan import Plan, Precision
 from parakit.weights import Weight, first_weights, last_weights, layer_weights
 
@@ -80,7 +80,7 @@ def largest_weight(model: Model, tp: int) -> int:
 
 def stage_parameters(model: Model, plan: Plan) -> np.ndarray:
     """Parameters of each stage, float64 (stages, 2: common, experts; 2: parameters, sums)."""
-    apart = ends_apart(plan.schedule, plan.pp, plan.chunks_each)
+    apart = layout(plan.schedule, plan.pp, plan.chunks_each).ends_apart
     return _stage_parameters(model, plan.tp, plan.ep, apart, plan.layers_of_stages(model))
 
 

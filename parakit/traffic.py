@@ -11,7 +11,7 @@ import numpy as np
 from parakit.checks import is_real, shown
 from parakit.model import Model
 from parakit.names import stage_letters
-from parakit.pipeline.held import stages_of_devices
+from parakit.pipeline.layout import Layout, layout
 from parakit.plan import Plan, PlanError, Precision, Recompute
 from parakit.states import MODEL_STATES, stage_blocks, stage_parameters
 from parakit.units import bytes_text
@@ -152,7 +152,8 @@ def traffic(model: Model | float, plan: Plan) -> Traffic:
     what several tensor ranks hold.
 
     Pipeline: for each boundary and microbatch an activation forward and its gradient backward;
-    a tied embedding's gradients are added between the two ends.
+    a tied embedding's gradients are added between the two ends. With dualpipe every stage is on two
+    devices, whose gradients are added.
 
     Experts: tokens go to their experts and back, forward and backward, by all-to-all.
 
@@ -177,33 +178,37 @@ def traffic(model: Model | float, plan: Plan) -> Traffic:
     if not isinstance(model, Model):
         parameters = np.zeros((1, 2))
         parameters[0, 0] = _plain(model, plan)
-        return Traffic(_data(parameters, plan))
-    order = stages_of_devices(plan.schedule, plan.pp, plan.chunks_each)
-    stages = stage_parameters(model, plan)[:, :, 0]
-    found = Traffic(_data(stages[order].sum(axis=1), plan))
+        return Traffic(_data(parameters, plan, plan.microbatches))
+    spread = layout(plan.schedule, plan.pp, plan.chunks_each)
+    order, times = spread.stages, round(plan.microbatches * spread.share)
+    held = stage_parameters(model, plan)[:, :, 0][order].sum(axis=1)
+    found = Traffic(_data(held, plan, times))
     counts = stage_blocks(model, plan.layers_of_stages(model))[order].sum(axis=1).astype(np.int64)
     if plan.tp > 1:
         for rank in range(plan.pp):
-            found += _tensor(model, plan, rank, int(counts[rank, 0]), int(counts[rank, 1]), order)
+            found += _tensor(model, plan, rank, int(counts[rank, 0]), int(counts[rank, 1]), order, times)
     if plan.ep > 1:
         for rank in range(plan.pp):
-            found += _expert(model, plan, rank, int(counts[rank, 1]))
+            found += _expert(model, plan, rank, int(counts[rank, 1]), times)
     if plan.pp > 1:
-        found += _pipeline(model, plan, order)
+        found += _pipeline(model, plan, spread)
+        found += _twice_held(plan, spread, held)
     return found
 
 
-def _data(parameters: np.ndarray, plan: Plan) -> Iterator[Transfer]:
-    """`parameters` on one device of each pipeline rank, (pp, 2: common, experts)."""
+def _data(parameters: np.ndarray, plan: Plan, times: int) -> Iterator[Transfer]:
+    """`parameters` on one device of each pipeline rank, (pp, 2: common, experts), used `times` times."""
     for rank, (common, experts) in enumerate(parameters.tolist()):
         replicas = plan.ranks[rank, :, 0]
-        yield from _replicas(common, "", replicas, rank, plan)
-        yield from _replicas(experts, "experts' ", replicas[:: plan.ep], rank, plan)
+        yield from _replicas(common, "", replicas, rank, plan, times)
+        yield from _replicas(experts, "experts' ", replicas[:: plan.ep], rank, plan, times)
 
 
-def _replicas(parameters: float, whose: str, group: np.ndarray, rank: int, plan: Plan) -> Iterator[Transfer]:
+def _replicas(
+    parameters: float, whose: str, group: np.ndarray, rank: int, plan: Plan, times: int
+) -> Iterator[Transfer]:
     """What the devices that hold the same parameters send each other."""
-    ranks, times = len(group), plan.microbatches
+    ranks = len(group)
     if not parameters or ranks == 1:
         return
     recipe = Precision(plan.precision).bytes_per_parameter
@@ -237,9 +242,8 @@ def _replicas(parameters: float, whose: str, group: np.ndarray, rank: int, plan:
 
 
 def _tensor(
-    model: Model, plan: Plan, rank: int, dense: int, sparse: int, order: np.ndarray
+    model: Model, plan: Plan, rank: int, dense: int, sparse: int, order: np.ndarray, times: int
 ) -> Iterator[Transfer]:
-    times = plan.microbatches
     element = Precision(plan.precision).element
     tokens = plan.sequence * plan.microbatch
     wide = tokens * model.hidden * element
@@ -321,7 +325,7 @@ def _whole_parameters(model: Model, dense: int, sparse: int, first: bool, last: 
     )
 
 
-def _expert(model: Model, plan: Plan, rank: int, sparse: int) -> Iterator[Transfer]:
+def _expert(model: Model, plan: Plan, rank: int, sparse: int, times: int) -> Iterator[Transfer]:
     if not sparse or model.experts is None:
         return
     shards = plan.tp if plan.sequence_parallel else 1
@@ -338,57 +342,69 @@ def _expert(model: Model, plan: Plan, rank: int, sparse: int) -> Iterator[Transf
                 collective=Collective.ALL_TO_ALL,
                 group=plan.ranks[rank, : plan.ep, 0],
                 size=copies * model.hidden * Precision(plan.precision).element,
-                count=sparse * plan.microbatches,
+                count=sparse * times,
                 when=when,
                 overlaps=False,
                 rank=rank,
             )
 
 
-def _pipeline(model: Model, plan: Plan, order: np.ndarray) -> Iterator[Transfer]:
+def _pipeline(model: Model, plan: Plan, spread: Layout) -> Iterator[Transfer]:
     shards = plan.tp if plan.sequence_parallel else 1
     size = plan.sequence * plan.microbatch * model.hidden * Precision(plan.precision).element / shards
-    device = np.zeros(plan.stages, dtype=np.int64)
-    for rank, stages in enumerate(order):
-        device[stages] = rank
     ends = plan.ranks[:, 0, 0]
-    for rank, stages in enumerate(order.tolist()):
-        for when, step, what in (
-            (When.FORWARD, 1, "activations"),
-            (When.BACKWARD, -1, "gradients of activations"),
-        ):
-            to: dict[int, int] = {}
-            for stage in stages:
-                if 0 <= stage + step < plan.stages and device[stage + step] != rank:
-                    other = int(device[stage + step])
-                    to[other] = to.get(other, 0) + 1
-            for other, boundaries in to.items():
-                yield _transfer(
-                    strategy=Strategy.PIPELINE,
-                    what=what,
-                    collective=Collective.SEND,
-                    group=ends[[rank, other]],
-                    size=size,
-                    count=boundaries * plan.microbatches,
-                    when=when,
-                    overlaps=True,
-                    rank=rank,
-                )
-    if model.tied and model.vocabulary and device[0] != device[-1]:
+    for one in spread.sends:
+        yield _transfer(
+            strategy=Strategy.PIPELINE,
+            what="activations" if one.forward else "gradients of activations",
+            collective=Collective.SEND,
+            group=ends[[one.sender, one.receiver]],
+            size=size,
+            count=round(one.boundaries * plan.microbatches),
+            when=When.FORWARD if one.forward else When.BACKWARD,
+            overlaps=True,
+            rank=one.sender,
+        )
+    if model.tied and model.vocabulary and spread.ends_apart:
         gradient = Precision(plan.precision).bytes_per_parameter[1] * plan.trainable
         table = -(-model.vocabulary // plan.tp) * model.embedding_width
-        for rank in (int(device[0]), int(device[-1])):
+        both = [spread.holders(0)[0], spread.holders(plan.stages - 1)[0]]
+        for rank in both:
             yield _transfer(
                 strategy=Strategy.PIPELINE,
                 what="gradients of the tied embedding",
                 collective=Collective.ALL_REDUCE,
-                group=ends[[int(device[0]), int(device[-1])]],
+                group=ends[both],
                 size=_padded(table, 2) * gradient,
                 count=1,
                 when=When.UPDATE,
                 overlaps=False,
                 rank=rank,
             )
+
+
+def _twice_held(plan: Plan, spread: Layout, held: np.ndarray) -> Iterator[Transfer]:
+    """Where each stage is on two devices, their gradients are added."""
+    if spread.share == 1:
+        return
+    ends = plan.ranks[:, 0, 0]
+    recipe = Precision(plan.precision).bytes_per_parameter
+    gradient = recipe[MODEL_STATES.index("gradients")] * plan.trainable
+    # What ZeRO has reduce-scattered is added shard by shard; experts have fewer replicas.
+    shards = np.array([plan.dp, plan.dp // plan.ep]) if plan.zero else np.ones(2)
+    for rank, stages in enumerate(spread.stages.tolist()):
+        other = next(one for one in spread.holders(stages[0]) if one != rank)
+        yield _transfer(
+            strategy=Strategy.PIPELINE,
+            what="gradients of stages held twice",
+            collective=Collective.ALL_REDUCE,
+            group=ends[[rank, other]],
+            size=_padded(float((held[rank] / shards).sum()), 2) * gradient,
+            count=1,
+            when=When.UPDATE,
+            overlaps=True,
+            rank=rank,
+        )
 
 
 def _transfer(

@@ -25,7 +25,9 @@ FAULTS = [
     (dict(zero=4), ("zero is 4: it must be a whole number from 0 to 3 (0 shards nothing, 3 everything)",)),
     (
         dict(schedule="1fb1"),
-        ("there is no schedule '1fb1': did you mean '1f1b'? Known: gpipe, 1f1b, interleaved-1f1b",),
+        (
+            "there is no schedule '1fb1': did you mean '1f1b'? Known: gpipe, 1f1b, interleaved-1f1b, looped-bfs, zb-h1, zb-h2, interleaved-zb, zbv, dualpipev, dualpipe",
+        ),
     ),
     (dict(chunks=2), ("chunks is 2: 1f1b has 1 stage a device, so give chunks=1 or None",)),
     (

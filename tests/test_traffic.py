@@ -126,7 +126,16 @@ def test_what_tensor_ranks_hold_twice_has_its_gradients_combined():
 
 
 @pytest.mark.parametrize(
-    ("schedule", "chunks"), [("1f1b", 1), ("gpipe", 1), ("interleaved-1f1b", 2), ("interleaved-1f1b", 3)]
+    ("schedule", "chunks"),
+    [
+        ("1f1b", 1),
+        ("gpipe", 1),
+        ("interleaved-1f1b", 2),
+        ("interleaved-1f1b", 3),
+        ("looped-bfs", 2),
+        ("zb-h1", 1),
+        ("dualpipe", 1),
+    ],
 )
 @pytest.mark.parametrize("tp", [1, 4])
 @pytest.mark.parametrize("sequence_parallel", [False, True])
@@ -140,19 +149,42 @@ def test_every_boundary_is_crossed_once_a_direction_and_microbatch(schedule, chu
         sequence=128,
         sequence_parallel=sequence_parallel,
     )
-    found = [one for one in pk.traffic(BLOCKS, plan) if one.strategy == "pipeline"]
+    found = [
+        one for one in pk.traffic(BLOCKS, plan) if one.strategy == "pipeline" and one.collective == "send"
+    ]
     size = 128 * 64 * 2 / (tp if sequence_parallel else 1)
     assert {one.bytes for one in found} == {size}
     for when in ("forward", "backward"):
         crossings = sum(one.count for one in found if one.when == when)
         assert crossings == (2 * chunks - 1) * 8  # p v - 1 boundaries
-    assert all(one.collective == "send" and len(one.group) == 2 for one in found)
+    assert all(len(one.group) == 2 for one in found)
 
 
 def test_interleaving_crosses_more_boundaries_between_the_same_devices():
     plan = pk.Plan(pp=2, batch=8, schedule="interleaved-1f1b", chunks=3)
     forward = {one.group: one.count for one in pk.traffic(BLOCKS, plan) if one.when == "forward"}
     assert forward == {(0, 1): 3 * 8, (1, 0): 2 * 8}
+
+
+def test_a_v_sends_nothing_where_it_turns():
+    plan = pk.Plan(pp=2, batch=8, schedule="zbv")
+    forward = {one.group: one.count for one in pk.traffic(BLOCKS, plan) if one.when == "forward"}
+    assert forward == {(0, 1): 8, (1, 0): 8}  # A to B, C to D; B and C are on one device
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_dualpipe_adds_the_gradients_of_stages_that_two_devices_hold(zero):
+    plan = pk.Plan(pp=4, dp=2, batch=16, zero=zero, schedule="dualpipe")
+    once = pk.Plan(pp=4, dp=2, batch=16, zero=zero)
+    model = pk.Model(layers=4, hidden=64, heads=4)
+    twice = [one for one in pk.traffic(model, plan) if one.what == "gradients of stages held twice"]
+    assert [(one.rank, one.group) for one in twice] == [(0, (0, 6)), (1, (2, 4)), (2, (4, 2)), (3, (6, 0))]
+    for one in twice:
+        assert one.size == 2 * (2 * model.parameters / 4) / (2 if zero else 1)
+    # Two stages, each used for half of the microbatches: what ZeRO gathers is the same.
+    inner = [pk.traffic(model, one).total("data", rank=1) for one in (plan, once)]
+    expected = {0: 2, 1: 2, 2: (8 / 2 * 2 + 2) / (8 + 1), 3: 1}[zero]
+    assert inner[0] / inner[1] == pytest.approx(expected)
 
 
 def test_a_tied_embedding_s_gradients_are_added_between_the_ends():

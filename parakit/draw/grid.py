@@ -72,11 +72,7 @@ def rows_of(timeline: Timeline, step: float, height: float, scale: float) -> lis
 
 def row_name(timeline: Timeline, row: int) -> str:
     """A device's stage, or the device itself where it has several stages."""
-    return f"stage {stage_letters(row)}" if _one_stage_each(timeline) else f"device {row + 1}"
-
-
-def _one_stage_each(timeline: Timeline) -> bool:
-    return timeline.schedule.stages == timeline.devices
+    return f"stage {stage_letters(row)}" if timeline.schedule.one_stage_each else f"device {row + 1}"
 
 
 def require_drawable(schedule: Schedule) -> None:
@@ -112,7 +108,7 @@ def _length(timeline: Timeline) -> str:
 def _held(timeline: Timeline) -> str:
     held = timeline.in_flight_share.tolist()
     most = ", ".join(map(number, held)) if len(held) <= 8 else f"{number(max(held))} to {number(min(held))}"
-    worth = "" if _one_stage_each(timeline) else "' worth"
+    worth = "" if timeline.schedule.one_stage_each else "' worth"
     return f"at most {most} microbatches{worth} held"
 
 
@@ -120,7 +116,7 @@ def _sizes(timeline: Timeline) -> str:
     devices, stages = timeline.devices, timeline.schedule.stages
     split = (
         count(devices, "stage")
-        if _one_stage_each(timeline)
+        if timeline.schedule.one_stage_each
         else f"{count(devices, 'device')} with {count(stages // devices, 'stage')} each"
     )
     return f"{split}, {count(timeline.schedule.microbatches, 'microbatch')}"

@@ -30,7 +30,7 @@ def text_grid(timeline: Timeline) -> str:
     columns = 0 if slot == 0 else round(timeline.span / slot)
     labels = [_label(*one) for one in zip(timeline.stage, timeline.microbatch, timeline.kind, strict=True)]
     width = max(map(len, labels), default=2)
-    one_each = timeline.schedule.stages == timeline.devices
+    one_each = timeline.schedule.one_stage_each
     names = [
         f"stage {stage_letters(row)}" if one_each else f"device {row + 1}" for row in range(timeline.devices)
     ]

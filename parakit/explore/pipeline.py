@@ -120,6 +120,6 @@ def _sentence(timeline: Timeline) -> str:
         return f"{text} Backward work is left out."
     held = number(float(timeline.in_flight_share[0]))
     microbatches = timeline.schedule.microbatches
-    if timeline.schedule.stages == timeline.devices:
+    if timeline.schedule.one_stage_each:
         return f"{text} Stage A holds up to {held} of {microbatches} microbatches."
     return f"{text} Device 1 holds up to {held} of {microbatches} microbatches' worth."

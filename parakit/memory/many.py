@@ -11,7 +11,8 @@ import numpy as np
 from parakit.memory.activations import Place, Sizes, Tensor, block_tensors, end_tensors
 from parakit.memory.compute import recomputed_share
 from parakit.model import Model
-from parakit.pipeline.held import ends_apart, holding
+from parakit.pipeline.held import holding
+from parakit.pipeline.layout import layout
 from parakit.plan import Attention, Plan, PlanError, Precision, Recompute
 from parakit.states import MODEL_STATES, Places, places, stage_blocks, state_costs
 
@@ -104,7 +105,7 @@ class _Columns:
         parameters = np.einsum("sk,pkij->psij", counts, held[:, :2])
         parameters[:, 0] += held[:, 2]
         parameters[:, -1] += held[:, 3]
-        if not self._model.tied or ends_apart(plan.schedule, plan.pp, plan.chunks_each):
+        if not self._model.tied or layout(plan.schedule, plan.pp, plan.chunks_each).ends_apart:
             parameters[:, -1] += held[:, 4]
         order = holding(plan.schedule, plan.pp, plan.microbatches, plan.chunks_each)
         on_ranks = parameters[:, order.stages].sum(axis=2)

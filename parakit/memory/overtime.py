@@ -23,7 +23,8 @@ class MemoryOverTime:
     times: np.ndarray  # float64 (pieces + 1,): piece i lasts from times[i] to times[i + 1]
     bytes: np.ndarray  # float64 (pieces, categories)
     categories: tuple[str, ...]
-    action: np.ndarray  # int64 (pieces,): index into the timeline's arrays, -1 while waiting
+    # int64 (pieces,): index into the timeline's arrays, of an overlapped pair its F's; -1 while waiting
+    action: np.ndarray
     device: int  # pipeline rank
     timeline: Timeline
     report: MemoryReport
@@ -77,41 +78,29 @@ def memory_over_time(
     if fault := whole_number_fault(device, least=0, most=plan.pp - 1):
         raise ValueError(f"device is {device!r}: it {fault}, the {count(plan.pp, 'pipeline rank')} there are")
     order = schedule or _named(plan)
-    each = plan.chunks_each
+    each = order.stages_each
     timeline = simulate(order, forward=forward / each, backward=backward / each, transfer=transfer)
     kept, again, _ = stage_activations(model, plan)
     mine = np.flatnonzero(timeline.device == device)
     start, end = timeline.start[mine], timeline.end[mine]
-    backward_now = (timeline.kind[mine] == Kind.B) | (timeline.kind[mine] == Kind.I)
-
-    span = timeline.start.min() + timeline.span
-    times, action = [0.0], []
-    for at, (begins, ends) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        if begins > times[-1]:
-            times.append(begins)
-            action.append(-1)
-        times.append(ends)
-        action.append(at)
-    if span > times[-1]:
-        times.append(float(span))
-        action.append(-1)
-
-    piece = np.array(action)
+    times, piece = _pieces(start, end, timeline)
     begins = np.array(times[:-1])
+    stage, microbatch = timeline.stage[mine], timeline.microbatch[mine]
+    is_forward = timeline.kind[mine] == Kind.F
     held = np.zeros(len(piece))
-    forward_now = timeline.kind[mine] == Kind.F
-    for stage in np.unique(timeline.stage[mine]).tolist():
-        here = timeline.stage[mine] == stage
-        taken = np.sort(start[here & forward_now])
-        given = np.zeros(order.microbatches)
-        np.maximum.at(given, timeline.microbatch[mine][here], end[here])
-        count_held = np.searchsorted(taken, begins, side="right") - np.searchsorted(
-            np.sort(given), begins, side="right"
-        )
-        held += kept[stage] * count_held
-    doing = piece >= 0
+    for one in np.unique(stage).tolist():
+        here = stage == one
+        given = np.full(order.microbatches, -1.0)
+        np.maximum.at(given, microbatch[here], end[here])
+        count_held = np.searchsorted(np.sort(start[here & is_forward]), begins, side="right")
+        count_held = count_held - np.searchsorted(np.sort(given[given >= 0]), begins, side="right")
+        held += kept[one] * count_held
+    # While a backward runs, and of an overlapped pair one does, its stage is held again.
+    backward_now = (timeline.kind[mine] == Kind.B) | (timeline.kind[mine] == Kind.I)
     extra = np.zeros(len(piece))
-    extra[doing] = (again[timeline.stage[mine]] * backward_now)[piece[doing]]
+    back = np.flatnonzero(backward_now & (end > start))
+    extra[np.searchsorted(begins, start[back])] = again[stage[back]]
+    doing = piece >= 0
     amounts = np.tile(report.bytes[device], (len(piece), 1))
     amounts[:, report.categories.index("activations")] = held + extra
     return MemoryOverTime(
@@ -123,6 +112,24 @@ def memory_over_time(
         timeline=timeline,
         report=report,
     )
+
+
+def _pieces(start: np.ndarray, end: np.ndarray, timeline: Timeline) -> tuple[list[float], np.ndarray]:
+    """Moments between the pieces, and the action of each, by its place among the device's; -1 while waiting."""
+    times, action = [float(timeline.start.min())], []
+    for at, (begins, ends) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        if begins < times[-1]:  # the second of an overlapped pair: the piece is the first's
+            continue
+        if begins > times[-1]:
+            times.append(begins)
+            action.append(-1)
+        if ends > begins:
+            times.append(ends)
+            action.append(at)
+    if (last := float(timeline.end.max())) > times[-1]:
+        times.append(last)
+        action.append(-1)
+    return times, np.array(action)
 
 
 def _named(plan: Plan) -> Schedule:

@@ -111,7 +111,7 @@ class MemoryReport:
 
     def row_name(self, rank: int) -> str:
         """What a pipeline rank is called: its stage, or a device where it has several stages."""
-        if self.plan.chunks_each == 1:
+        if self.plan.one_stage_each:
             return f"Stage {stage_letters(rank)}"
         return f"Device {rank + 1}"
 

@@ -1,9 +1,10 @@
 """Schedules: the order of actions on each device, checked, and given time by simulation."""
 
-from parakit.pipeline.build import chunks_fault, microbatches_fault, schedule, schedules, usual_chunks
+from parakit.pipeline.build import chunks_fault, schedule, schedules, sizes_fault, usual_chunks
 from parakit.pipeline.check import Problem
 from parakit.pipeline.order import Kind, Schedule, ScheduleError
-from parakit.pipeline.simulate import Timeline, simulate
+from parakit.pipeline.simulate import simulate
+from parakit.pipeline.timeline import Timeline
 
 __all__ = [
     "Kind",
@@ -12,7 +13,7 @@ __all__ = [
     "ScheduleError",
     "Timeline",
     "chunks_fault",
-    "microbatches_fault",
+    "sizes_fault",
     "schedule",
     "schedules",
     "simulate",

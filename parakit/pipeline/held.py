@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from parakit.pipeline.build import enough_microbatches, schedule
+from parakit.pipeline.layout import local_stages
 from parakit.pipeline.order import Kind, Schedule
 
 
@@ -49,23 +50,10 @@ def holding(name: str, devices: int, microbatches: int, chunks: int) -> Holding:
     return holding_of(schedule(name, devices=devices, microbatches=few, chunks=chunks))
 
 
-@lru_cache(maxsize=4096)
-def stages_of_devices(name: str, devices: int, chunks: int) -> np.ndarray:
-    """Stages of each device of a named schedule, int64 (devices, stages a device), ascending."""
-    return _local_stages(schedule(name, devices=devices, microbatches=devices, chunks=chunks))
-
-
-@lru_cache(maxsize=4096)
-def ends_apart(name: str, devices: int, chunks: int) -> bool:
-    """Whether a named schedule has the model's first and last stage on different devices."""
-    stages = stages_of_devices(name, devices, chunks)
-    return not bool(((stages == 0).any(axis=1) & (stages == devices * chunks - 1).any(axis=1)).any())
-
-
 def holding_of(order: Schedule) -> Holding:
     """What a legal order holds."""
     devices, device = order.devices, order.device
-    local = _local_stages(order)
+    local = local_stages(order)
     each = local.shape[1]
     place = np.zeros(order.actions, dtype=np.int64)  # of an action's stage among its device's
     for column in range(1, each):
@@ -89,19 +77,6 @@ def holding_of(order: Schedule) -> Holding:
     for at, row in enumerate(rows):
         both[at, : len(row)] = row
     return Holding(stages=local, held=both[:, :, :each], backward=both[:, :, each:])
-
-
-def _local_stages(order: Schedule) -> np.ndarray:
-    """Stages of each device, int64 (devices, stages a device), ascending."""
-    pairs = np.unique(order.device.astype(np.int64) * order.stages + order.stage)
-    sizes = np.bincount(pairs // order.stages, minlength=order.devices)
-    if (sizes != sizes[0]).any():
-        raise ValueError(
-            f"the devices of this schedule have {', '.join(map(str, sorted(set(sizes.tolist()))))} stages: "
-            f"memory is counted where all have equally many"
-        )
-    stages: np.ndarray = (pairs % order.stages).reshape(order.devices, -1)
-    return stages
 
 
 def _ends(order: Schedule) -> np.ndarray:

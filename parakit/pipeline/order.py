@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parakit.checks import shown
+from parakit.checks import unknown
 
 if TYPE_CHECKING:
     from parakit.pipeline.check import Problem
-
-LARGEST_INDEX = 10_000_000  # of a stage or microbatch in a text: past it a number is a mistake
-LARGEST_TEXT = 4_000_000  # stages × microbatches of a text
 
 
 class Kind(IntEnum):
@@ -36,6 +31,38 @@ class Kind(IntEnum):
     def word(self) -> str:
         """What a learner reads."""
         return ("forward", "backward", "backward for inputs", "backward for weights")[self]
+
+
+class Move(IntEnum):
+    """What a compute-and-communicate row does besides computing, by the names that torch writes."""
+
+    SEND_F = 0
+    RECV_F = 1
+    SEND_B = 2
+    RECV_B = 3
+    UNSHARD = 4
+    RESHARD = 5
+    REDUCE_GRAD = 6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Moves:
+    """Sends, receives and gathers that a text had among its actions, in each device's order."""
+
+    device: np.ndarray  # int32 (moves,)
+    before: np.ndarray  # int64, index of the action it stands before; the device's end after its last
+    stage: np.ndarray  # int32
+    kind: np.ndarray  # uint8, values of Move
+    microbatch: np.ndarray  # int32, -1 where the whole stage is meant
+
+    def __post_init__(self) -> None:
+        for array in (self.device, self.before, self.stage, self.kind, self.microbatch):
+            array.setflags(write=False)
+
+
+def no_pairs() -> np.ndarray:
+    """Of an order in which nothing overlaps, int64 (0,)."""
+    return np.zeros(0, dtype=np.int64)
 
 
 class ScheduleError(ValueError):
@@ -65,9 +92,12 @@ class Schedule:
     stage: np.ndarray  # int32
     kind: np.ndarray  # uint8, values of Kind
     microbatch: np.ndarray  # int32
+    # Actions (F) that run overlapped with the next (B or I), int64, ascending.
+    pairs: np.ndarray = field(default_factory=no_pairs)
+    moves: Moves | None = None  # what else a text had in its rows; nothing is computed from it
 
     def __post_init__(self) -> None:
-        for array in (self.first, self.stage, self.kind, self.microbatch):
+        for array in (self.first, self.stage, self.kind, self.microbatch, self.pairs):
             array.setflags(write=False)
 
     @property
@@ -85,48 +115,91 @@ class Schedule:
         """Device of each action, int32."""
         return np.repeat(np.arange(self.devices, dtype=np.int32), np.diff(self.first))
 
+    @property
+    def stages_each(self) -> float:
+        """Shares of the model's stages that a device computes: `stages` over `devices`.
+
+        With dualpipe each device holds two stages but computes half of the microbatches of both.
+        """
+        return self.stages / self.devices
+
+    @property
+    def one_stage_each(self) -> bool:
+        """Whether a device is as good as a stage: device d has stage d alone."""
+        return self.stages == self.devices and bool((self.stage == self.device).all())
+
+    @property
+    def overlapped(self) -> np.ndarray:
+        """Whether each action runs overlapped with its neighbour, bool (actions,)."""
+        both = np.zeros(self.actions, dtype=bool)
+        both[self.pairs] = both[self.pairs + 1] = True
+        return both
+
     def problems(self, communication: str = "free") -> tuple[Problem, ...]:
-        """Every reason why this order cannot run, or does not finish the step; empty when legal.
+        r"""Every reason why this order cannot run, or does not finish the step; empty when legal.
 
         Args:
             communication: "free": a result is there for whoever needs it once it is computed.
+                "blocking": also deadlocks of sends and receives that wait for each other, each
+                with the pair to fuse. A device receives right before an action and sends right
+                after it, or where the text's own SEND and RECV cells stand.
 
         Raises:
             ValueError: another kind of communication is asked for.
+
+        Example:
+            >>> mine = Schedule.from_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1")
+            >>> mine.problems()
+            ()
+            >>> print(mine.problems("blocking")[0].reason.split(":")[0])
+            devices 0 and 1 both send first and wait for each other
         """
-        from parakit.pipeline.check import problems  # it needs this module
+        from parakit.pipeline.blocking import blocked  # they need this module
+        from parakit.pipeline.check import problems
 
-        if communication != "free":
-            raise ValueError(
-                f"communication is {shown(communication)}: 'free' is the only kind checked so far"
-            )
-        return problems(self)
+        if communication not in ("free", "blocking"):
+            raise ValueError(unknown("kind of communication", communication, ["free", "blocking"]))
+        found = problems(self)
+        return found if found or communication == "free" else blocked(self)
 
-    def to_text(self) -> str:
+    def to_text(self, *, moves: bool = True) -> str:
         """One line a device, actions as stage, kind, microbatch from 0, separated by commas.
 
-        The form that torch.distributed.pipelining reads and writes.
+        The form that torch.distributed.pipelining reads and writes; overlapped pairs stand in
+        brackets, as `(0F1;3B0)OVERLAP_F_B`.
+
+        Args:
+            moves: write the SEND, RECV, UNSHARD, … cells too that a text had.
 
         Example:
             >>> print(Schedule.from_text("0F0,0B0").to_text())
             0F0,0B0
         """
-        letters = [kind.letter for kind in Kind]
-        cells = [
-            f"{stage}{letters[kind]}{microbatch}"
-            for stage, kind, microbatch in zip(
-                self.stage.tolist(), self.kind.tolist(), self.microbatch.tolist(), strict=True
-            )
-        ]
-        bounds = self.first.tolist()
-        return "\n".join(",".join(cells[start:end]) for start, end in pairwise(bounds))
+        from parakit.pipeline.text import write
+
+        return write(self, moves=moves)
 
     @classmethod
-    def from_text(cls, text: str, name: str = "your own") -> Schedule:
+    def from_text(
+        cls,
+        text: str,
+        name: str = "your own",
+        *,
+        stages: int | None = None,
+        microbatches: int | None = None,
+        moves: bool = True,
+    ) -> Schedule:
         """The schedule a text describes: a line a device, empty cells (idle) left out.
 
-        Stages and microbatches are as many as the text's largest numbers say; whether the order
-        can run is for `problems` to say. Without a single backward action it is forward only.
+        Whether the order can run is for `problems` to say. Without a single backward action it
+        is forward only.
+
+        Args:
+            text: as `to_text` and torch.distributed.pipelining write it.
+            name: what to call it.
+            stages: of the model; None means as many as the text's largest number says.
+            microbatches: of the batch; None as above.
+            moves: keep SEND, RECV, UNSHARD, … cells for `to_text`; False drops them.
 
         Raises:
             ValueError: a cell is not an action, or there is none; line and cell are named.
@@ -136,45 +209,6 @@ class Schedule:
             >>> mine.devices, mine.microbatches, mine.problems()
             (1, 2, ())
         """
-        if not isinstance(text, str):
-            raise ValueError(f"a schedule's text is expected, such as '0F0,0B0', not {shown(text)}")
-        rows = [_row(line, number) for number, line in enumerate(text.strip("\n").split("\n"), start=1)]
-        flat = [action for row in rows for action in row]
-        if not flat:
-            raise ValueError("the text has no actions: write a line a device, such as 0F0,0F1,0B0,0B1")
-        stage, kind, microbatch = np.array(flat, dtype=np.int64).T
-        places = (int(stage.max()) + 1) * (int(microbatch.max()) + 1)
-        if places > LARGEST_TEXT:  # checking takes memory for each
-            raise ValueError(
-                f"the text speaks of {int(stage.max()) + 1:,} stages and {int(microbatch.max()) + 1:,} "
-                f"microbatches: stages × microbatches may be at most {LARGEST_TEXT:,}; count both from 0"
-            )
-        return cls(
-            name=name,
-            stages=int(stage.max()) + 1,
-            microbatches=int(microbatch.max()) + 1,
-            forward_only=bool((kind == Kind.F).all()),
-            first=np.cumsum([0, *(len(row) for row in rows)]),
-            stage=stage.astype(np.int32),
-            kind=kind.astype(np.uint8),
-            microbatch=microbatch.astype(np.int32),
-        )
+        from parakit.pipeline.text import read
 
-
-_CELL = re.compile(r"([0-9]{1,9})([FBIW])([0-9]{1,9})", re.ASCII)
-
-
-def _row(line: str, number: int) -> list[tuple[int, int, int]]:
-    actions = []
-    for place, cell in enumerate(line.split(","), start=1):
-        written = cell.strip()
-        if not written:
-            continue
-        found = _CELL.fullmatch(written)
-        if found is None or max(int(found[1]), int(found[3])) > LARGEST_INDEX:
-            raise ValueError(
-                f"line {number}, cell {place}: {shown(written)} is not an action; write stage, kind and "
-                f"microbatch counted from 0, such as 0F0, with kind F, B, I or W"
-            )
-        actions.append((int(found[1]), int(Kind[found[2]]), int(found[3])))
-    return actions
+        return read(text, name, stages=stages, microbatches=microbatches, moves=moves)

@@ -1,140 +1,52 @@
-"""Gives a schedule time: when each action starts and ends, and what follows from that."""
+"""Gives a schedule time: each action starts as soon as it can."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from parakit.checks import is_real, shown
-from parakit.names import count
-from parakit.pipeline.check import misplaced, stuck
+from parakit.checks import shown
+from parakit.pipeline.check import faults, problems, unknown_actions
+from parakit.pipeline.durations import Spread, Times, action_durations, boundaries
 from parakit.pipeline.order import Kind, Schedule, ScheduleError
-from parakit.pipeline.run import needs_of, run
-
-_Times = float | Sequence[float] | np.ndarray
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Timeline:
-    """When each action of a schedule runs. Arrays have one entry an action, in start order."""
-
-    schedule: Schedule
-    device: np.ndarray  # int32
-    stage: np.ndarray  # int32
-    kind: np.ndarray  # uint8, values of Kind
-    microbatch: np.ndarray  # int32
-    start: np.ndarray  # float64, in the unit of the durations
-    end: np.ndarray  # float64
-
-    @property
-    def devices(self) -> int:
-        """Number of devices."""
-        return self.schedule.devices
-
-    @property
-    def span(self) -> float:
-        """From the first start to the last end."""
-        return float(self.end.max() - self.start.min())
-
-    @property
-    def busy(self) -> np.ndarray:
-        """Time each device computes, float64 (devices,)."""
-        return np.bincount(self.device, weights=self.end - self.start, minlength=self.devices)
-
-    @property
-    def idle(self) -> np.ndarray:
-        """Time each device waits over the whole span, float64 (devices,)."""
-        return self.span - self.busy
-
-    @property
-    def idle_share(self) -> float:
-        """Idle time over all time of all devices: (p-1)/(m+p-1) for gpipe and 1f1b.
-
-        Source: Huang et al. 2019 (GPipe), section 2.
-        """
-        total = self.devices * self.span
-        return float(self.idle.sum() / total) if total else 0.0
-
-    @property
-    def idle_over_ideal(self) -> float:
-        """Idle time over busy time: (p-1)/m for gpipe and 1f1b. Not the same as `idle_share`.
-
-        Source: Narayanan et al. 2021, section 2.2.1.
-        """
-        busy = self.busy.sum()
-        return float(self.idle.sum() / busy) if busy else 0.0
-
-    @property
-    def idle_in_window(self) -> np.ndarray:
-        """Idle time between each device's own first start and last end, float64 (devices,).
-
-        Source: Qi et al. 2023 (Zero Bubble), which count this alone.
-        """
-        first = np.full(self.devices, np.inf)
-        last = np.full(self.devices, -np.inf)
-        np.minimum.at(first, self.device, self.start)
-        np.maximum.at(last, self.device, self.end)
-        idle: np.ndarray = last - first - self.busy
-        return idle
-
-    @property
-    def in_flight(self) -> np.ndarray:
-        """Most (stage, microbatch) pairs each device holds at once, int64 (devices,).
-
-        A pair is held from the start of its F to the end of its last backward action, half open;
-        forward only, during its F alone.
-        """
-        pair = self.stage.astype(np.int64) * self.schedule.microbatches + self.microbatch
-        pairs = self.schedule.stages * self.schedule.microbatches
-        taken, given = np.zeros(pairs), np.zeros(pairs)
-        holder = np.zeros(pairs, dtype=np.int64)
-        forward = self.kind == Kind.F
-        taken[pair[forward]] = self.start[forward]
-        holder[pair[forward]] = self.device[forward]
-        np.maximum.at(given, pair, self.end)
-        held = given > taken  # a pair of no length is never held
-        taken, given, holder = taken[held], given[held], holder[held]
-        time = np.concatenate([taken, given])
-        change = np.repeat([1, -1], len(taken))
-        where = np.concatenate([holder, holder])
-        order = np.lexsort((change, time, where))  # at one moment, what ends goes first
-        level = np.cumsum(change[order])  # every device's changes sum to nothing: no reset between devices
-        most = np.zeros(self.devices, dtype=np.int64)
-        np.maximum.at(most, where[order], level)
-        return most
-
-    @property
-    def in_flight_share(self) -> np.ndarray:
-        """`in_flight` over the stages a device has: microbatches of its share of the model, float64."""
-        return self.in_flight / (self.schedule.stages / self.devices)
+from parakit.pipeline.run import Run, needs_of, run
+from parakit.pipeline.timeline import Timeline
 
 
 def simulate(
     schedule: Schedule,
     *,
-    forward: _Times = 1.0,
-    backward: _Times = 2.0,
-    weight: _Times | None = None,
-    transfer: float = 0.0,
+    forward: Times = 1.0,
+    backward: Times = 2.0,
+    weight: Times | None = None,
+    transfer: Times = 0.0,
+    pair: Times | None = None,
     overhead: float = 0.0,
+    overlap: bool = True,
+    jitter: float = 0.0,
+    rng: int | np.random.Generator | None = None,
 ) -> Timeline:
     """When each action starts and ends: as soon as its device is free and what it needs is there.
 
-    Durations are of one stage, a number or one a stage, in any unit.
+    Durations are of one stage, in any unit: a number, an array of one a stage, or an array of
+    shape (stages, microbatches) where microbatches are uneven.
 
     Args:
         schedule: the order; it must be legal.
         forward: of F.
         backward: of a full backward B.
         weight: of its part W; None is half. I takes backward - weight.
-        transfer: from the end of an action until another device has its result; occupies nobody.
+        transfer: from the end of an action until another device has its result; a number, or
+            one for each boundary between stages.
+        pair: of an F and a B that run overlapped, by the stage of the F; None is their sum.
         overhead: added to every action.
+        overlap: True: a transfer occupies nobody. False: the device that sends computes
+            nothing until its result has arrived.
+        jitter: standard deviation of every duration over its mean; they vary lognormally.
+        rng: seed or Generator, needed with jitter.
 
     Raises:
         ScheduleError: the order cannot run; every fault is named.
-        ValueError: a duration is negative, not a number, or not one a stage.
+        ValueError: a duration is negative, not a number, or of the wrong shape.
 
     Example:
         >>> from parakit.pipeline import schedule
@@ -142,36 +54,84 @@ def simulate(
         >>> timeline.span, timeline.in_flight.tolist()
         (33.0, [4, 3, 2, 1])
     """
-    times = {
-        "forward": per_stage("forward", forward, schedule.stages),
-        "backward": per_stage("backward", backward, schedule.stages),
-    }
-    times["weight"] = (
-        times["backward"] / 2 if weight is None else per_stage("weight", weight, schedule.stages)
+    if not isinstance(overlap, bool):
+        raise ValueError(f"overlap is {shown(overlap)}: it must be True or False")
+    if unknown_actions(schedule):
+        raise ScheduleError(problems(schedule))
+    duration = action_durations(
+        schedule,
+        forward=forward,
+        backward=backward,
+        weight=weight,
+        pair=pair,
+        overhead=overhead,
+        spread=Spread.of(jitter, rng),
     )
-    over = np.flatnonzero(times["weight"] > times["backward"])
-    if len(over):
-        raise ValueError(
-            f"weight {times['weight'][over[0]]:g} is more than backward {times['backward'][over[0]]:g}: "
-            f"it is the part of backward spent on weights"
-        )
-    transfer = _duration("transfer", transfer)
-    overhead = _duration("overhead", overhead)
+    sent = boundaries(transfer, schedule)
     needs = needs_of(schedule)
-    faults = misplaced(schedule, needs)
-    if faults:
-        raise ScheduleError(faults)
-    by_kind = np.stack(
-        [times["forward"], times["backward"], times["backward"] - times["weight"], times["weight"]]
-    )  # in the order of Kind
-    duration = by_kind[schedule.kind, schedule.stage] + overhead
+    if faults(schedule, needs):
+        raise ScheduleError(problems(schedule))
+    delay = _delays(schedule, needs.before, sent)
+    hold = None if overlap else _holds(schedule, needs.before, delay)
+    ran = run(schedule, needs.before, duration=duration, delay=delay, hold=hold)
+    if ran.reached != tuple(schedule.first[1:].tolist()):
+        raise ScheduleError(problems(schedule))
+    return _timeline(schedule, ran, _waits(schedule, needs.before, ran, delay, hold))
+
+
+def _delays(schedule: Schedule, before: np.ndarray, sent: np.ndarray) -> np.ndarray:
+    """How long after what it needs each action may start, float64 (actions,)."""
+    delay = np.zeros(schedule.actions)
+    if not sent.any():
+        return delay
     device = schedule.device
-    elsewhere = (needs.before >= 0) & (device[needs.before] != device)
-    ran = run(schedule, needs, duration=duration, delay=np.where(elsewhere, transfer, 0.0))
-    faults = stuck(schedule, needs, ran)
-    if faults:
-        raise ScheduleError(faults)
+    elsewhere = (before >= 0) & (device[before] != device)
+    boundary = schedule.stage - (schedule.kind == Kind.F)
+    delay[elsewhere] = sent[boundary[elsewhere]]
+    return delay
+
+
+def _holds(schedule: Schedule, before: np.ndarray, delay: np.ndarray) -> np.ndarray:
+    """How long each action's device is taken by sending its result, float64 (actions,)."""
+    hold = np.zeros(schedule.actions)
+    needed = before >= 0
+    np.add.at(hold, before[needed], delay[needed])
+    hold[schedule.pairs + 1] += hold[schedule.pairs]  # both are sent once the pair is done
+    return hold
+
+
+def _waits(
+    schedule: Schedule, before: np.ndarray, ran: Run, delay: np.ndarray, hold: np.ndarray | None
+) -> np.ndarray:
+    """By index in the schedule, what each action waited for, int64 (actions,); -1 for nothing."""
+    free = ran.end if hold is None else ran.end + hold
+    waits = np.arange(-1, schedule.actions - 1)
+    waits[schedule.first[:-1][np.diff(schedule.first) > 0]] = -1
+    if len(second := schedule.pairs + 1):
+        waits[second] = waits[second - 1]
+    since = np.where(waits >= 0, free[waits], 0.0)
+    for needed, late in _needed(schedule, before, delay):
+        there = np.where(needed >= 0, ran.end[needed] + late, -1.0)
+        later = there > since
+        waits[later], since[later] = needed[later], there[later]
+    return waits
+
+
+def _needed(schedule: Schedule, before: np.ndarray, delay: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What each action needs and how late it comes; with pairs, also what the other of the pair needs."""
+    if not len(first := schedule.pairs):
+        return [(before, delay)]
+    other = np.arange(schedule.actions)
+    other[first], other[first + 1] = first + 1, first
+    return [(before, delay), (before[other], delay[other])]
+
+
+def _timeline(schedule: Schedule, ran: Run, waits: np.ndarray) -> Timeline:
+    device = schedule.device
     order = np.lexsort((device, ran.start))
+    place = np.empty(schedule.actions, dtype=np.int64)
+    place[order] = np.arange(schedule.actions)
+    waits = waits[order]
     return Timeline(
         schedule=schedule,
         device=device[order],
@@ -180,29 +140,6 @@ def simulate(
         microbatch=schedule.microbatch[order],
         start=ran.start[order],
         end=ran.end[order],
+        waits=np.where(waits >= 0, place[waits], -1),
+        overlapped=schedule.overlapped[order],
     )
-
-
-def per_stage(name: str, value: _Times, stages: int) -> np.ndarray:
-    """`value` as a float64 array with one duration a stage.
-
-    Raises:
-        ValueError: it is neither one duration nor one a stage, each at least 0 and finite.
-    """
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {shown(value)}: it must be a number, or one a stage") from None
-    if array.ndim > 1 or (array.ndim == 1 and len(array) != stages):
-        raise ValueError(
-            f"{name} has the shape {array.shape}: it must be a number, or one for each of {count(stages, 'stage')}"
-        )
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(f"{name} is {shown(value)}: durations must be finite and at least 0")
-    return np.broadcast_to(array, (stages,))
-
-
-def _duration(name: str, value: float) -> float:
-    if not is_real(value) or not 0 <= value < float("inf"):
-        raise ValueError(f"{name} is {shown(value)}: it must be a finite number of at least 0")
-    return float(value)

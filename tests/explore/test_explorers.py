@@ -138,7 +138,7 @@ BAD = [
     (
         "pipeline",
         dict(schedule="gpip"),
-        "there is no schedule 'gpip': did you mean 'gpipe'? Known: gpipe, 1f1b, interleaved-1f1b",
+        "there is no schedule 'gpip': did you mean 'gpipe' or 'dualpipe'? Known: gpipe, 1f1b, interleaved-1f1b, looped-bfs, zb-h1, zb-h2, interleaved-zb, zbv, dualpipev, dualpipe",
     ),
     ("pipeline", dict(backward=-1), "backward is -1: durations must be finite and at least 0"),
     ("pipeline", dict(forward_only="yes"), "forward_only is 'yes': it must be True or False"),

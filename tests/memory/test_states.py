@@ -274,3 +274,15 @@ def test_an_impossible_plan_is_refused_with_every_sentence():
         "  - mlp width 14336 does not split over tp=3: it must be a multiple"
     )
     assert len(error.value.problems) == 3
+
+
+def test_dualpipe_holds_every_stage_twice_and_one_microbatch_more_than_1f1b():
+    model = pk.Model(layers=8, hidden=64, heads=4)
+    reports = {
+        name: pk.memory(model, pk.Plan(pp=4, batch=16, schedule=name)) for name in ("1f1b", "dualpipe")
+    }
+    once, twice = (report.bytes[:, 0] for report in reports.values())
+    assert twice.tolist() == [once[0] + once[3], once[1] + once[2], once[1] + once[2], once[0] + once[3]]
+    assert reports["dualpipe"].in_flight.max() == 5
+    assert reports["1f1b"].in_flight.max() == 4
+    assert reports["dualpipe"].limit().name == "Device 1"
