@@ -28,7 +28,16 @@ if TYPE_CHECKING:
         memory_over_time,
     )
     from parakit.model import Model
-    from parakit.pipeline import Problem, Schedule, ScheduleError, Timeline, schedule, schedules, simulate
+    from parakit.pipeline import (
+        Problem,
+        Schedule,
+        ScheduleError,
+        Timeline,
+        read_trace,
+        schedule,
+        schedules,
+        simulate,
+    )
     from parakit.plan import Plan, PlanError
     from parakit.traffic import Traffic, Transfer, traffic
 
@@ -50,6 +59,7 @@ _HOME = {
     "Schedule": "parakit.pipeline",
     "ScheduleError": "parakit.pipeline",
     "Timeline": "parakit.pipeline",
+    "read_trace": "parakit.pipeline",
     "schedule": "parakit.pipeline",
     "schedules": "parakit.pipeline",
     "simulate": "parakit.pipeline",
@@ -74,6 +84,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "Timeline",
+    "read_trace",
     "schedule",
     "schedules",
     "simulate",

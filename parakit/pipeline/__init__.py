@@ -4,7 +4,8 @@ from parakit.pipeline.build import chunks_fault, schedule, schedules, sizes_faul
 from parakit.pipeline.check import Problem
 from parakit.pipeline.order import Kind, Schedule, ScheduleError
 from parakit.pipeline.simulate import simulate
-from parakit.pipeline.timeline import Timeline
+from parakit.pipeline.timeline import Timeline, TimeUnit
+from parakit.pipeline.trace import read_trace
 
 __all__ = [
     "Kind",
@@ -12,7 +13,9 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "Timeline",
+    "TimeUnit",
     "chunks_fault",
+    "read_trace",
     "sizes_fault",
     "schedule",
     "schedules",

@@ -121,19 +121,11 @@ class _Reader:
         )
 
     def _take(self, written: str, device: int) -> bool:
-        action = _action(written)
-        if action is not None:
-            self.actions.append(action)
-            return True
-        if found := _PAIR.fullmatch(written):
-            both = [_action(one.strip()) for one in found[1].split(";")]
-            if len(both) != 2 or both[0] is None or both[1] is None:
-                return False
-            forward, backward = sorted((both[0], both[1]), key=lambda one: one[1] != Kind.F)
-            if forward[1] != Kind.F or backward[1] not in (Kind.B, Kind.I):
-                return False
-            self.pairs.append(len(self.actions))
-            self.actions += [forward, backward]
+        actions = parse_cell(written)
+        if actions:
+            if len(actions) == 2:
+                self.pairs.append(len(self.actions))
+            self.actions += actions
             return True
         found = _MOVE.fullmatch(written)
         if found is None or int(found[1]) > LARGEST_INDEX or int(found[3] or 0) > LARGEST_INDEX:
@@ -143,14 +135,26 @@ class _Reader:
         return True
 
 
+def parse_cell(written: str) -> list[tuple[int, int, int]]:
+    """Stage, kind and microbatch of an action, or of both of an overlapped pair, the F first; else none."""
+    if found := _PAIR.fullmatch(written):
+        both = [one for part in found[1].split(";") for one in _action(part.strip())]
+        if len(both) != 2 or found[1].count(";") != 1:
+            return []
+        forward, backward = sorted(both, key=lambda one: one[1] != Kind.F)
+        good = forward[1] == Kind.F and backward[1] in (Kind.B, Kind.I)
+        return [forward, backward] if good else []
+    return _action(written)
+
+
 _RULE = (
     "write stage, kind and microbatch counted from 0, such as 0F0, with kind F, B, I or W; an overlapped "
     "pair as (0F1;3B0)OVERLAP_F_B; communication as 0SEND_F0 or 0UNSHARD"
 )
 
 
-def _action(written: str) -> tuple[int, int, int] | None:
+def _action(written: str) -> list[tuple[int, int, int]]:
     found = _CELL.fullmatch(written)
     if found is None or max(int(found[1]), int(found[3])) > LARGEST_INDEX:
-        return None
-    return int(found[1]), int(Kind[found[2]]), int(found[3])
+        return []
+    return [(int(found[1]), int(Kind[found[2]]), int(found[3]))]

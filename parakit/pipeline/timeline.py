@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
 from parakit.checks import whole
 from parakit.pipeline.order import Kind, Schedule
+
+
+class TimeUnit(StrEnum):
+    """What times count: slots of a forward in a simulation, seconds in a real run."""
+
+    SLOT = "slot"
+    SECOND = "second"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -25,6 +34,7 @@ class Timeline:
     # could start; its own device's previous one where only that was to be waited for; -1: nothing.
     waits: np.ndarray
     overlapped: np.ndarray  # bool: it shares its time with the other of its pair
+    unit: TimeUnit = TimeUnit.SLOT
 
     @property
     def devices(self) -> int:
@@ -112,6 +122,28 @@ class Timeline:
             path.append(at)
             at = int(waits[at])
         return np.array(path[::-1], dtype=np.int64)
+
+    def to_csv(self) -> str:
+        """A line an action in the order of time: device, stage, kind, microbatch, start, end, overlapped.
+
+        Devices, stages and microbatches count from 0; the first line names the columns.
+        """
+        from parakit.pipeline.trace import to_csv  # it needs this module
+
+        return to_csv(self)
+
+    def to_trace(self) -> dict[str, Any]:
+        """The timeline in the Trace Event form that Perfetto and chrome://tracing open.
+
+        One track a device, a slice an action named as in a schedule's text, colours by kind, an
+        arrow for each transfer between devices. A slot is shown as a millisecond.
+        `json.dumps` makes the file; `read_trace` reads it back.
+
+        Source: Duca and Sinclair, Trace Event Format.
+        """
+        from parakit.pipeline.trace import to_trace  # it needs this module
+
+        return to_trace(self)
 
     @property
     def in_flight(self) -> np.ndarray:
