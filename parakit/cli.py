@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from parakit.draw.memory import plan_words
 from parakit.memory import MemoryReport
 from parakit.names import count
 from parakit.plan import Attention, Precision, Recompute
-from parakit.units import Unit, bytes_text, number, percent, with_unit
+from parakit.units import Unit, aligned, bytes_text, number, percent, with_unit
 
 _BAD_INPUT = 2
 
@@ -305,7 +305,7 @@ def _table(report: MemoryReport, unit: Unit) -> str:
         ]
         for rank, sizes in enumerate(report.bytes.tolist())
     ]
-    return _aligned([head, *rows])
+    return aligned([head, *rows])
 
 
 def _tensors(report: MemoryReport) -> str:
@@ -314,15 +314,4 @@ def _tensors(report: MemoryReport) -> str:
         [one.name, one.place, bytes_text(one.bytes), one.split, "yes" if one.kept else "no", one.why]
         for one in report.activations
     ]
-    return _aligned([head, *rows], left={0, 1, 3, 4, 5})
-
-
-def _aligned(rows: list[list[str]], left: Collection[int] = ()) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            text.ljust(width) if column in left else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    return aligned([head, *rows], left={0, 1, 3, 4, 5})

@@ -14,7 +14,7 @@ from parakit.names import stage_letters
 from parakit.pipeline.layout import Layout, layout
 from parakit.plan import Plan, PlanError, Precision, Recompute
 from parakit.states import MODEL_STATES, stage_blocks, stage_parameters
-from parakit.units import bytes_text
+from parakit.units import aligned, bytes_text
 from parakit.weights import first_weights, last_weights, layer_weights
 
 
@@ -126,15 +126,7 @@ class Traffic(list[Transfer]):
         head = ("strategy", "what", "collective", "devices", "each", "times", "a step", "when", "can overlap")
         rows: list[tuple[str, ...]] = [("pipeline rank", *head)]
         rows += [(_ranks_text(ranks), *line) for line, ranks in lines.items()]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        right = {4, 5, 6, 7}
-        return "\n".join(
-            "  ".join(
-                text.rjust(width) if column in right else text.ljust(width)
-                for column, (text, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        return aligned(rows, left=set(range(len(rows[0]))) - {4, 5, 6, 7})
 
 
 def traffic(model: Model | float, plan: Plan) -> Traffic:

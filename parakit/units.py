@@ -1,5 +1,6 @@
 """Numbers as people read them: bytes in GB or GiB, shares in per cent."""
 
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 
@@ -90,3 +91,21 @@ def bytes_text(size: float) -> str:
         if size >= 0.9995 * power:
             return f"{size / power:.3g} {name}" if size / power >= 9.995 else f"{size / power:.2f} {name}"
     return f"{size:.0f} byte{'' if size == 1 else 's'}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> str:
+    """Rows of words as columns of text, those in `left` on the left, the others on the right.
+
+    Example:
+        >>> print(aligned([["stage", "bytes"], ["A", "10 GB"]], left={0}))
+        stage  bytes
+        A      10 GB
+    """
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if column in left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

@@ -1,15 +1,22 @@
 """Pictures of what the core computes; each is one scene, drawn as SVG or by matplotlib."""
 
-from parakit.draw.grid import grid, require_drawable
+from parakit.draw.compare import compare
+from parakit.draw.curve import bubble_curve
+from parakit.draw.grid import grid
 from parakit.draw.held import memory_over_time
 from parakit.draw.memory import memory_bars
 from parakit.draw.picture import Picture
+from parakit.draw.rows import require_drawable
+from parakit.draw.strips import held_over_time
 from parakit.draw.text import text_grid
 from parakit.draw.traffic import traffic
 
 __all__ = [
     "Picture",
+    "bubble_curve",
+    "compare",
     "grid",
+    "held_over_time",
     "memory_bars",
     "memory_over_time",
     "require_drawable",

@@ -24,14 +24,14 @@ def pitch(rows: int) -> float:
     return 50.0 if rows <= 8 else max(400.0 / rows, 7.0)
 
 
-def row_names(names: list[str], step: float, height: float) -> list[Text]:
+def row_names(names: list[str], step: float, height: float, top: float = TOP) -> list[Text]:
     """Names at the left of the rows; every second, fifth, … where all would not fit."""
     every = next(k for k in (1, 2, 5, 10, 20, 50, 100, 10**9) if k * step >= 13)
     size = min(15.0, step * every * 0.75)
     return [
         Text(
             x=LEFT - 12,
-            y=TOP + row * step + height / 2 + size * 0.36,
+            y=top + row * step + height / 2 + size * 0.36,
             text=name,
             anchor="end",
             size=size_that_fits(name, size, LEFT - 16),
@@ -42,13 +42,15 @@ def row_names(names: list[str], step: float, height: float) -> list[Text]:
 
 
 def legend(entries: list[tuple[str, str]], y: float) -> list[Box | Text | Line]:
-    """Swatches with their words, left to right; role "" gives a word alone."""
+    """Swatches with their words, left to right; role "" gives a word alone, "line …" an outline."""
     parts: list[Box | Text | Line] = []
     x = LEFT
     for role, word in entries:
-        if role:
+        if role.startswith("line "):
+            parts.append(Box(x=x + 1, y=y, width=20, height=15, role="", edge=role[5:], edge_width=3.0))
+        elif role:
             parts.append(Box(x=x, y=y, width=22, height=15, role=role, edge="edge", edge_width=0.5))
-            x += 29
+        x += 29 if role else 0
         parts.append(Text(x=x, y=y + 12.5, text=word, size=14, role="ink" if role else "muted"))
         x += text_width(word, 14) + 16
     return parts

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from parakit.capacity import Capacity, HasMemory
-from parakit.draw.frame import LEFT, RIGHT, TOP, WIDTH, heading, legend, pitch
-from parakit.draw.grid import kinds_of, require_drawable, row_name, rows_of, time_axis
+from parakit.draw.frame import LEFT, RIGHT, WIDTH, heading, legend
 from parakit.draw.look import text_width
 from parakit.draw.memory import plan_words
 from parakit.draw.picture import Picture
+from parakit.draw.rows import Place, kinds_of, require_drawable, row_name, rows_of, time_axis
 from parakit.draw.scene import Box, Cells, Line, Scene, Text, nice_ticks
 from parakit.memory import CATEGORY_NAMES, MemoryOverTime
 from parakit.names import cell
@@ -47,16 +47,15 @@ def memory_over_time(
     device = None if capacity is None else Capacity.of(capacity, reserve)
     reach = shows or max(held.peak, 1.1 * (device.usable if device else 0.0)) * 1.02
     room = max(rows or timeline.devices, timeline.devices)
-    step = pitch(room)
-    height = step - (6.0 if step >= 25 else max(step * 0.15, 1.0))
-    scale = (RIGHT - LEFT) / timeline.span if timeline.span else 0.0
-    top = TOP + timeline.devices * step + 26  # of the panel
+    place = Place.of(room, timeline.span)
+    step, scale = place.step, place.scale
+    top = place.y(timeline.devices) + 26  # of the panel
     bottom = top + _PANEL
-    name = row_name(timeline, held.device)
+    name = row_name(timeline.schedule, held.device)
     parts: list[Cells | Box | Line | Text] = [
         *heading(_headline(held, name, unit), plan_words(held.report)),
-        *rows_of(timeline, step, height, scale),
-        _frame(held.device, step, height),
+        *rows_of(timeline, place),
+        _frame(held.device, place),
         Text(x=LEFT, y=top - 8, text=f"held by {name} ({unit})", size=14, role="muted"),
         *_areas(held, bottom, reach, scale, unit),
         *_bytes_axis(reach, bottom, unit),
@@ -100,13 +99,13 @@ def _words(held: MemoryOverTime, action: int) -> str:
     return f"{label} {Kind(int(timeline.kind[action])).word}"
 
 
-def _frame(row: int, step: float, height: float) -> Box:
+def _frame(row: int, place: Place) -> Box:
     """An outline around the device's row, whose bytes the panel shows."""
     return Box(
         x=LEFT - 3,
-        y=TOP + row * step - 3,
+        y=place.y(row) - 3,
         width=RIGHT - LEFT + 6,
-        height=height + 6,
+        height=place.height + 6,
         role="",
         edge="ink",
         edge_width=2.0,

@@ -29,6 +29,12 @@ FILLS: Mapping[str, str] = MappingProxyType(
         "activations": "#F2C14E",
         "gathered": "#C3E6A1",
         "accent": "#D81B60",
+        # Lines of a chart, beside ink; the same again dashed.
+        "line-1": "#0072B2",
+        "line-2": "#D55E00",
+        "line-3": "#9018F0",
+        "line-4": "#A89078",
+        "dark": "#111111",  # words on a light fill, in both themes
     }
 )
 INKS: Mapping[str, str] = MappingProxyType(

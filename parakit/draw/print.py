@@ -120,7 +120,7 @@ def _cells(cells: Cells, colours: dict[str, str]) -> list[PolyCollection]:
             )
         )
         striped = chosen & (cells.width >= 10)
-        if name in STRIPES and striped.any():
+        if cells.striped and name in STRIPES and striped.any():
             inner = STRIPE_INSET + 0.5
             for offset in stripe_tops(name, 0.0, cells.height, STRIPE):
                 polygons = _corners(

@@ -26,6 +26,7 @@ class Cells:
     row_tooltips: tuple[str, ...]  # per row, for the others
     label_x: np.ndarray  # float64, px: middle of each label
     label_room: np.ndarray  # float64, px: width that each label may take
+    striped: bool = True  # with the stripes of its roles, where they fit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +83,8 @@ class Scene:
 
 def label_size(label: str, width: float, height: float) -> float:
     """Font size of a label in a cell of this size; 0 where it would not be legible."""
-    size = min(16.0, height * 0.42, (width - 7) / (0.68 * max(len(label), 1)))
+    tall = max(height * 0.42, min(height * 0.7, 12.0))
+    size = min(16.0, tall, (width - 7) / (0.68 * max(len(label), 1)))
     return float(int(size)) if width >= SMALLEST_LABEL and size >= 8 else 0.0
 
 

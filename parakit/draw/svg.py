@@ -157,7 +157,7 @@ def _wide_cells(cells: Cells, chosen: np.ndarray) -> str:
             f'{heads[role]}x="{x:.1f}" y="{tops[row]}" width="{width:.1f}"><title>{cells.tooltips[i]}</title></rect>'
         )
         name = cells.roles[role]
-        if width >= 10 and name in STRIPES:
+        if width >= 10 and cells.striped and name in STRIPES:
             for y in stripe_tops(name, cells.top[row], cells.height, STRIPE):
                 stripes.setdefault(name, []).append(
                     f"M{x + inner:.1f} {y:.1f}h{width - 2 * inner:.1f}v{STRIPE:g}H{x + inner:.1f}z"

@@ -29,6 +29,11 @@ def usual_chunks(name: str) -> int:
     return _MAKERS[name].chunks
 
 
+def takes_chunks(name: str) -> bool:
+    """Whether a schedule takes any number of stages a device; False for names that are unknown."""
+    return name in _MAKERS and _MAKERS[name].any_chunks
+
+
 def chunks_fault(name: str, chunks: object) -> str | None:
     """Why a schedule cannot have `chunks` stages a device, or None when it can."""
     if chunks is None or chunks == (usual := usual_chunks(name)):
@@ -41,7 +46,13 @@ def chunks_fault(name: str, chunks: object) -> str | None:
 
 
 def sizes_fault(name: str, devices: int, microbatches: int) -> str | None:
-    """Why a schedule cannot run these numbers, with the nearest ones that work, or None when it can."""
+    """Why a schedule cannot run these numbers, with the nearest ones that work, or None when it can.
+
+    Raises:
+        ValueError: there is no such schedule.
+    """
+    if name not in _MAKERS:
+        raise ValueError(unknown("schedule", name, _MAKERS))
     return _MAKERS[name].sizes_fault(name, devices, microbatches)
 
 

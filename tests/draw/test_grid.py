@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import parakit as pk
 from parakit.draw import grid, text_grid
 from parakit.draw.frame import LEFT, RIGHT, TOP
-from parakit.draw.scene import SMALLEST_CELL, Box, Cells, Text, label_size, nice_ticks
+from parakit.draw.scene import SMALLEST_CELL, Box, Cells, Line, Text, label_size, nice_ticks
 
 
 def timeline(name="1f1b", p=4, m=8, **more):
@@ -52,7 +52,7 @@ def test_idle_time_is_a_hatched_band_behind_every_row():
         for part in FORWARD.scene.parts
         if isinstance(part, Box) and part.role == "idle" and part.width > 100
     ]
-    assert [(band.x, band.y, band.width) for band in bands] == [
+    assert [(band.x, band.y, round(band.width, 9)) for band in bands] == [
         (LEFT, TOP + 50 * row, RIGHT - LEFT) for row in range(4)
     ]
     order = [type(part) for part in FORWARD.scene.parts]
@@ -153,7 +153,8 @@ def test_rows_keep_their_height_and_the_picture_its_box():
 def test_followed_microbatch_is_outlined_last_with_a_halo():
     picture = grid(timeline(), follow=2)
     outlines = [part for part in picture.scene.parts if isinstance(part, Box) and part.role == ""]
-    assert [box.edge for box in outlines] == ["paper", "accent"] * 8
+    assert [box.edge for box in outlines] == ["paper", "accent"] * 8 + ["accent"]  # and the legend's
+    assert "microbatch 3" in svg_texts(picture.svg)
     with pytest.raises(ValueError, match="follow is 8: microbatches count from 0 to 7"):
         grid(timeline(), follow=8)
 
@@ -174,6 +175,89 @@ def test_two_pictures_on_a_page_have_ids_of_their_own_and_the_same_one_the_same(
 
     assert ids(FORWARD) == ids(grid(timeline("gpipe", forward_only=True)))
     assert not ids(FORWARD) & ids(grid(timeline()))
+
+
+def boxes(picture, edge):
+    """Outlines in the grid; the last one is the legend's."""
+    return [
+        part for part in picture.scene.parts if isinstance(part, Box) and part.edge == edge and not part.role
+    ][:-1]
+
+
+def test_the_critical_path_is_outlined_and_joined():
+    made = timeline()
+    picture = grid(made, critical=True)
+    path = made.critical_path
+    slot = (RIGHT - LEFT) / 33
+    outlined = [(box.x, box.y, box.width) for box in boxes(picture, "ink")]
+    np.testing.assert_allclose(
+        outlined,
+        np.stack(
+            [
+                LEFT + made.start[path] * slot,
+                TOP + made.device[path] * 50,
+                (made.end - made.start)[path] * slot,
+            ],
+            axis=1,
+        ),
+    )
+    # A to D forward, along D, D to A backward: six steps to another device.
+    joins = [part for part in picture.scene.parts if isinstance(part, Line) and part.role == "ink"]
+    assert len(joins) == 6
+    assert "critical path" in svg_texts(picture.svg)
+
+
+def test_an_overlapped_pair_is_a_cell_above_a_cell():
+    made = timeline("dualpipev", 2, 6)
+    picture = grid(made)
+    for role, below in (("F", 0), ("B", 22)):
+        cells = svg_cells(picture.svg, role)
+        halves = cells[cells[:, 3] == 22]
+        assert len(halves) == made.overlapped.sum() / 2
+        assert set((halves[:, 1] - TOP) % 50) == {below}
+    figure = picture.figure()
+    np.testing.assert_allclose(
+        svg_cells(picture.svg, "F").sum(axis=0), figure_cells(figure, "F").sum(axis=0), rtol=1e-3
+    )
+    assert any("B4: stage B, microbatch 4, forward, overlapped, " in one for one in svg_titles(picture.svg))
+
+
+def test_a_schedule_is_drawn_with_usual_times_and_a_faulty_one_with_its_faults_marked():
+    order = pk.schedule("gpipe", devices=2, microbatches=2)
+    assert grid(order).svg == grid(pk.simulate(order)).svg
+    bad = pk.Schedule.from_text("0F0,0B0,0F1,0B1,0B1\n1F1,1B1,1F0,1B0")
+    picture = grid(bad)
+    assert picture.scene.headline == "This order cannot run: 2 faults"
+    slot = (RIGHT - LEFT) / 5
+    faulty = sorted((box.x, box.y) for box in boxes(picture, "accent"))
+    np.testing.assert_allclose(faulty, [(LEFT, TOP + 50), (LEFT + slot, TOP), (LEFT + 4 * slot, TOP)])
+    texts = svg_texts(picture.svg)
+    assert "1. device 0, position 4: A2 backward stands in the order more than once" in texts
+    assert {"1", "2", "place in the order of each device"} <= set(texts)
+    assert len(svg_cells(picture.svg, "F")) + len(svg_cells(picture.svg, "B")) == 9
+    assert "the devices wait in a circle" in picture.alt
+
+
+def test_an_order_with_nothing_but_faults_is_drawn_too():
+    for text in ("0B0", "0F0,0F0\n\n0F0", "5F9", "(0F0;0B0)OVERLAP_F_B,0W0", "0F7,0F7,0F7"):
+        order = pk.Schedule.from_text(text, stages=4, microbatches=4)
+        picture = grid(order)
+        assert picture.scene.headline.startswith("This order cannot run: ")
+        picture.figure()
+
+
+def test_a_real_run_s_axis_is_in_milliseconds():
+    trace = {
+        "traceEvents": [
+            {"ph": "X", "name": f"PP:{name}", "ts": 1000.0 * at, "dur": 800.0 + at / 7}
+            for at, name in enumerate(["0F0", "0F1", "0B0", "0B1"])
+        ]
+    }
+    picture = grid(pk.read_trace(trace))
+    texts = svg_texts(picture.svg)
+    assert {"time (ms)", "3.8"} <= set(texts)
+    assert "A2: stage A, microbatch 2, forward, 1 to 1.80014 ms" in svg_titles(picture.svg)
+    assert ", 3.8 ms; idle share" in picture.alt
 
 
 def test_too_many_rows_are_refused():

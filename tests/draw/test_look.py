@@ -33,6 +33,9 @@ KINDS = ("F", "B", "I", "W")
 CATEGORIES = ("parameters", "gradients", "optimizer", "activations", "gathered", "accent")
 
 
+LINES = ("dark", "line-1", "line-2", "line-3", "line-4")  # ink is nearly dark, and on dark paper nearly white
+
+
 def linear(colour: str) -> np.ndarray:
     rgb = np.array(to_rgb(colour))
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
@@ -51,7 +54,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-@pytest.mark.parametrize("roles", [KINDS, CATEGORIES], ids=["kinds", "categories"])
+@pytest.mark.parametrize("roles", [KINDS, CATEGORIES, LINES], ids=["kinds", "categories", "lines"])
 def test_fills_differ_in_every_sight(roles, sight):
     for one, other in itertools.combinations(roles, 2):
         distance = np.linalg.norm(lab(FILLS[one], sight) - lab(FILLS[other], sight))
@@ -72,6 +75,14 @@ def test_ink_on_every_fill_is_legible(role):
 def test_words_on_paper_are_legible(theme):
     for role in ("ink", "muted"):
         assert contrast(PAPER[theme][role], PAPER[theme]["paper"]) >= 4.5
+
+
+@pytest.mark.parametrize("theme", Theme)
+def test_lines_of_a_chart_stand_out_from_paper(theme):
+    for role in ("line-1", "line-2", "line-3", "line-4"):
+        assert (
+            contrast(FILLS[role], PAPER[theme]["paper"]) >= 2.9
+        )  # 2.5 px wide, and each is named at its end
 
 
 @pytest.mark.parametrize("bold", [False, True])
