@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,20 +13,21 @@ from typing import TypeAlias
 import parakit as pk
 from parakit.capacity import Capacity
 from parakit.draw.memory import plan_words
+from parakit.files import write_whole
 from parakit.memory import MemoryReport
 from parakit.names import count
 from parakit.plan import Attention, Precision, Recompute
 from parakit.units import Unit, aligned, bytes_text, number, percent, with_unit
 
-_BAD_INPUT = 2
+_FAULTY, _BAD_INPUT = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status is 0, or 2 when the input cannot be used."""
+    """Run a command; the status is 0, 1 where `check` finds faults, 2 when the input cannot be used."""
     options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], None] = options.command
+    command: Callable[[argparse.Namespace], int | None] = options.command
     try:
-        command(options)
+        status = command(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
@@ -32,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"parakit: {error}", file=sys.stderr)
         return _BAD_INPUT
-    return 0
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,6 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_lab(commands)
     _add_grid(commands)
+    _add_check(commands)
+    _add_trace(commands)
     _add_memory(commands)
     _add_traffic(commands)
     return parser
@@ -68,8 +73,59 @@ def _add_lab(commands: _Commands) -> None:
 def _add_grid(commands: _Commands) -> None:
     words = "print a pipeline's stage-by-time grid and write its picture"
     parser = commands.add_parser("grid", help=words, description=words)
-    parser.add_argument("--stages", type=int, required=True, help="devices of the pipeline")
-    parser.add_argument("--microbatches", type=int, required=True, help="pieces that the batch is cut into")
+    _add_timeline(parser)
+    parser.add_argument("--critical", action="store_true", help="outline the critical path")
+    parser.add_argument("--theme", choices=["light", "dark"], default="light", help="of the picture")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
+    )
+    parser.set_defaults(command=_grid)
+
+
+def _add_check(commands: _Commands) -> None:
+    words = "say every reason why an order of actions cannot run"
+    parser = commands.add_parser("check", help=words, description=words)
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="a line a device, such as 0F0,0F1,0B0,0B1; - for standard input",
+    )
+    parser.add_argument("--stages", type=int, help="of the model (default: what the order speaks of)")
+    parser.add_argument("--microbatches", type=int, help="of the batch (default: what the order speaks of)")
+    parser.add_argument(
+        "--communication",
+        choices=["free", "blocking"],
+        default="free",
+        help="blocking: also sends and receives that wait for each other (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="picture with the faults marked: .svg, .png or .pdf"
+    )
+    parser.set_defaults(command=_check)
+
+
+def _add_trace(commands: _Commands) -> None:
+    words = "write a timeline for Perfetto or chrome://tracing, or as CSV"
+    parser = commands.add_parser("trace", help=words, description=words)
+    _add_timeline(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", required=True, help="to write: .json, .json.gz or .csv"
+    )
+    parser.set_defaults(command=_trace)
+
+
+def _add_timeline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="an order as text, or traces (.json, .json.gz), one for each rank, instead of a schedule's name",
+    )
+    parser.add_argument("--stages", type=int, help="devices of the pipeline")
+    parser.add_argument("--microbatches", type=int, help="pieces that the batch is cut into")
     parser.add_argument(
         "--schedule", default="1f1b", help=f"{', '.join(pk.schedules())} (default: %(default)s)"
     )
@@ -80,12 +136,10 @@ def _add_grid(commands: _Commands) -> None:
     parser.add_argument(
         "--transfer", type=float, default=0.0, help="forward slots from stage to stage (default: 0)"
     )
-    parser.add_argument("--forward-only", action="store_true", help="leave backward work out")
-    parser.add_argument("--theme", choices=["light", "dark"], default="light", help="of the picture")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="picture to write: .svg, .png or .pdf"
+        "--overhead", type=float, default=0.0, help="forward slots added to every action (default: 0)"
     )
-    parser.set_defaults(command=_grid)
+    parser.add_argument("--forward-only", action="store_true", help="leave backward work out")
 
 
 def _add_memory(commands: _Commands) -> None:
@@ -187,38 +241,95 @@ def _lab(options: argparse.Namespace) -> None:
     lab.start_jupyterlab(work, port=options.port, browser=not options.no_browser)
 
 
+def _timeline(options: argparse.Namespace) -> pk.Timeline:
+    if options.source:
+        if any(path.suffix in (".json", ".gz") for path in options.source):
+            return pk.read_trace(options.source if len(options.source) > 1 else options.source[0])
+        if len(options.source) > 1:
+            raise ValueError(f"--from has {len(options.source)} orders: give one, or traces of one run")
+        schedule = _order(options.source[0])
+    else:
+        if options.stages is None or options.microbatches is None:
+            raise ValueError("give --stages and --microbatches, or --from FILE")
+        schedule = pk.schedule(
+            options.schedule,
+            devices=options.stages,
+            microbatches=options.microbatches,
+            chunks=options.chunks,
+            forward_only=options.forward_only,
+        )
+    # Times are of a device's whole share of the model, so that schedules do equal work.
+    each = schedule.stages_each
+    return pk.simulate(
+        schedule,
+        forward=1 / each,
+        backward=options.backward / each,
+        transfer=options.transfer,
+        overhead=options.overhead,
+    )
+
+
+def _order(path: Path, stages: int | None = None, microbatches: int | None = None) -> pk.Schedule:
+    if str(path) == "-":
+        return pk.Schedule.from_text(sys.stdin.read(), stages=stages, microbatches=microbatches)
+    return pk.Schedule.from_text(path.read_text(), path.name, stages=stages, microbatches=microbatches)
+
+
 def _grid(options: argparse.Namespace) -> None:
+    from parakit.draw.rows import Clock
     from parakit.draw.text import text_grid, text_key
 
-    schedule = pk.schedule(
-        options.schedule,
-        devices=options.stages,
-        microbatches=options.microbatches,
-        chunks=options.chunks,
-        forward_only=options.forward_only,
-    )
-    # Times are of a device's whole share of the model, so that schedules do equal work.
-    each = schedule.stages // schedule.devices
-    timeline = pk.simulate(
-        schedule, forward=1 / each, backward=options.backward / each, transfer=options.transfer
-    )
-    what = "forward only" if options.forward_only else options.schedule
-    devices = count(options.stages, "stage" if each == 1 else "device")
-    print(f"{what}, {devices}, {count(options.microbatches, 'microbatch')}")
+    timeline = _timeline(options)
+    schedule = timeline.schedule
+    what = "forward only" if schedule.forward_only else schedule.name
+    devices = count(schedule.devices, "stage" if schedule.one_stage_each else "device")
+    print(f"{what}, {devices}, {count(schedule.microbatches, 'microbatch')}")
     print(text_grid(timeline))
     print(text_key(timeline))
     print(
-        f"{number(timeline.span)} slots; idle share {percent(timeline.idle_share)} of all stage time, "
+        f"{Clock.of(timeline).length(timeline.span)}; idle share {percent(timeline.idle_share)} of all stage time, "
         f"idle over ideal {percent(timeline.idle_over_ideal)} of the busy time"
     )
-    if not options.forward_only:
+    if not schedule.forward_only:
         held = timeline.in_flight_share.tolist()
         most = (
             ", ".join(map(number, held)) if len(held) <= 16 else f"{number(max(held))} to {number(min(held))}"
         )
         print(f"most microbatches held: {most}")
     if options.output:
-        print(f"wrote {pk.draw.grid(timeline).save(options.output, options.theme)}")
+        picture = pk.draw.grid(timeline, critical=options.critical)
+        print(f"wrote {picture.save(options.output, options.theme)}")
+
+
+def _check(options: argparse.Namespace) -> int:
+    order = _order(options.file, options.stages, options.microbatches)
+    problems = order.problems(options.communication)
+    sizes = (
+        f"{count(order.devices, 'device')}, {count(order.stages, 'stage')}, "
+        f"{count(order.microbatches, 'microbatch')}, {count(order.actions, 'action')}"
+    )
+    if problems:
+        print(f"{sizes}: {count(len(problems), 'fault')}")
+        print(*(f"- {one}" for one in problems), sep="\n")
+    else:
+        print(f"{sizes}: it can run")
+    if options.output:
+        print(f"wrote {pk.draw.grid(order).save(options.output)}")
+    return _FAULTY if problems else 0
+
+
+def _trace(options: argparse.Namespace) -> None:
+    path: Path = options.output
+    name = path.name.lower()
+    if not name.endswith((".json", ".json.gz", ".csv")):
+        raise ValueError(f"{path.name!r} does not end in .json, .json.gz or .csv")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into: make it first")
+    timeline = _timeline(options)
+    text = timeline.to_csv() if name.endswith(".csv") else json.dumps(timeline.to_trace())
+    data = text.encode()
+    write_whole(path, gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+    print(f"wrote {path}")
 
 
 def _model(options: argparse.Namespace) -> pk.Model:

@@ -171,3 +171,68 @@ def test_version(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out.startswith("parakit 0.")
+
+
+def test_check_says_every_fault_and_marks_them(capsys, tmp_path):
+    order, target = tmp_path / "order.csv", tmp_path / "order.svg"
+    order.write_text("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n")
+    status, out, _ = run(capsys, "check", str(order), "-o", str(target))
+    assert status == 1
+    assert out == (
+        "2 devices, 2 stages, 2 microbatches, 8 actions: 1 fault\n"
+        "- device 0, position 1: the devices wait in a circle: A1 backward waits for B1 backward, which comes after "
+        "B2 forward on device 1; B2 forward waits for A2 forward, which comes after A1 backward on device 0\n"
+        f"wrote {target}\n"
+    )
+    assert "This order cannot run: 1 fault" in target.read_text()
+    order.write_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1")
+    assert run(capsys, "check", str(order))[:2] == (
+        0,
+        "2 devices, 2 stages, 2 microbatches, 8 actions: it can run\n",
+    )
+    status, out, _ = run(capsys, "check", str(order), "--communication", "blocking")
+    assert status == 1
+    assert "both send first" in out
+    status, out, _ = run(capsys, "check", str(order), "--microbatches", "3")
+    assert status == 1
+    assert "A3 forward is missing" in out
+
+
+def test_trace_is_written_and_drawn_again(capsys, tmp_path):
+    for name in ("t.json", "t.json.gz", "t.csv"):
+        target = tmp_path / name
+        arguments = ["--stages", "2", "--microbatches", "3", "--schedule", "zb-h1", "--overhead", "0.5"]
+        assert run(capsys, "trace", *arguments, "-o", str(target))[:2] == (0, f"wrote {target}\n")
+        if name == "t.csv":
+            assert target.read_text().startswith(
+                "device,stage,kind,microbatch,start,end,overlapped\n0,0,F,0,0.0,1.5"
+            )
+            continue
+        status, out, _ = run(capsys, "grid", "--from", str(target))
+        assert status == 0
+        assert out.startswith("zb-h1, 2 stages, 3 microbatches\n")
+        assert "\n15 slots; idle share" in out
+
+
+def test_grid_from_an_order_of_one_s_own(capsys, tmp_path):
+    order, target = tmp_path / "mine.txt", tmp_path / "mine.svg"
+    order.write_text("0F0,0F1\n1F0,1F1")
+    status, out, _ = run(capsys, "grid", "--from", str(order), "-o", str(target), "--critical")
+    assert status == 0
+    assert out.startswith("forward only, 2 stages, 2 microbatches\nstage A | A1 A2 ··\nstage B | ·· B1 B2\n")
+    assert "critical path" in target.read_text()
+
+
+REFUSED = [
+    (["grid"], "parakit: give --stages and --microbatches, or --from FILE\n"),
+    (
+        ["trace", "--stages", "2", "--microbatches", "2", "-o", "x.txt"],
+        "parakit: 'x.txt' does not end in .json, .json.gz or .csv\n",
+    ),
+    (["grid", "--from", "a.txt", "b.txt"], "parakit: --from has 2 orders: give one, or traces of one run\n"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), REFUSED, ids=[text[9:30] for _, text in REFUSED])
+def test_what_cannot_be_drawn_or_written_is_said(capsys, arguments, text):
+    assert run(capsys, *arguments) == (2, "", text)

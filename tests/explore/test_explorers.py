@@ -24,14 +24,7 @@ def test_a_slider_changes_result_sentence_and_picture():
 
 def test_pipeline_controls_have_the_calls_names_and_each_does_something():
     explorer = pk.explore.pipeline()
-    assert set(explorer.controls) == {
-        "schedule",
-        "stages",
-        "microbatches",
-        "backward",
-        "transfer",
-        "forward_only",
-    }
+    assert set(explorer.controls) == set(inspect.signature(pk.explore.pipeline).parameters)
     spans = []
     for name, value in [
         ("schedule", "gpipe"),
@@ -46,6 +39,68 @@ def test_pipeline_controls_have_the_calls_names_and_each_does_something():
     explorer.controls["forward_only"].value = True
     assert explorer.result.span == 10.5
     assert explorer.controls["backward"].disabled
+
+
+def test_every_schedule_can_be_explored_with_chunks_and_a_slow_stage():
+    explorer = pk.explore.pipeline()
+    for name in pk.schedules():
+        explorer.controls["schedule"].value = name
+        assert explorer.problems == ()
+        assert explorer.result.schedule.name == name
+        assert explorer.controls["chunks"].disabled == (
+            name not in ("interleaved-1f1b", "looped-bfs", "interleaved-zb")
+        )
+    explorer.controls["schedule"].value = "interleaved-1f1b"
+    spans = {}
+    for chunks in (1, 2, 4):
+        explorer.controls["chunks"].value = chunks
+        spans[chunks] = explorer.result.span
+    assert spans == {1: 33, 2: 28.5, 4: 26.25}
+    explorer.controls["schedule"].value = "1f1b"
+    explorer.controls["overhead"].value = 0.5
+    assert explorer.result.span == 33 + 11 * 2 * 0.5
+    explorer.controls["overhead"].value = 0
+    assert explorer.controls["slow"].disabled
+    explorer.controls["slow_stage"].value = 3
+    assert not explorer.controls["slow"].disabled
+    assert explorer.result.busy.tolist() == [24, 24, 48, 24]
+    explorer.controls["slow"].value = 3.0
+    assert explorer.result.busy.tolist() == [24, 24, 72, 24]
+    explorer.controls["stages"].value = 2
+    assert explorer.problems == (
+        "slow stage is 3: there are 2 stages, counted from 1; 0 makes none of them slow",
+    )
+
+
+def test_one_microbatch_is_followed_and_the_path_and_memory_shown():
+    explorer = pk.explore.pipeline()
+    plain = explorer._shown.value
+    explorer.controls["follow"].value = 3
+    assert "microbatch 3</text>" in explorer._shown.value
+    explorer.controls["follow"].value = 9  # there are 8
+    assert explorer._shown.value == plain
+    explorer.controls["show"].value = "critical path"
+    assert "critical path</text>" in explorer._shown.value
+    explorer.controls["show"].value = "memory"
+    assert "microbatches held</text>" in explorer._shown.value
+    explorer.controls["show"].value = "grid"
+    explorer.controls["follow"].value = 0
+    assert explorer._shown.value == plain
+
+
+def test_two_schedules_stand_beside_each_other():
+    explorer = pk.explore.pipeline(beside="gpipe")
+    assert [row.name for row in explorer.result.rows] == ["1f1b", "gpipe"]
+    assert (
+        "1f1b: 33 slots, idle share 27%, up to 4 microbatches held, 16 sends a device. gpipe: 33 slots, idle share "
+        "27%, up to 8 microbatches held, 16 sends a device." in explorer._said.value
+    )
+    explorer.controls["beside"].value = "dualpipe"
+    assert "dualpipe takes 26 slots, 21% less than 1f1b" in explorer._shown.value
+    explorer.controls["microbatches"].value = 7
+    assert explorer.problems[0].startswith("7 microbatches are too few for 4 devices: dualpipe needs")
+    explorer.controls["beside"].value = "1f1b"  # with itself: one
+    assert explorer.result.span == 30
 
 
 def test_memory_controls_have_the_calls_names_and_each_does_something():
