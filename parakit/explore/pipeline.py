@@ -109,7 +109,6 @@ def pipeline(
 
 def _controls(start: Mapping[str, Any]) -> dict[str, widgets.Widget]:
     names = schedules()
-    beside = [(_NOTHING, None), *((name, name) for name in names)]
     return {
         "schedule": choice("schedule", start["schedule"], names),
         "stages": whole_slider("stages", int(start["stages"]), 1, _MOST_STAGES, "devices of the pipeline"),
@@ -120,7 +119,7 @@ def _controls(start: Mapping[str, Any]) -> dict[str, widgets.Widget]:
             _MOST_MICROBATCHES,
             "pieces that the batch is cut into",
         ),
-        "beside": choice("compare with", start["beside"], beside),
+        "beside": choice("compare with", start["beside"] or _NOTHING, [_NOTHING, *names]),
         "chunks": whole_slider("chunks", int(start["chunks"]), 1, 4, "stages a device"),
         "backward": slider("backward", float(start["backward"]), 0.5, 4.0, 0.5, "a forward takes 1 slot"),
         "show": choice("show", str(start["show"]), [str(one) for one in Show]),
@@ -144,7 +143,7 @@ def _controls(start: Mapping[str, Any]) -> dict[str, widgets.Widget]:
 def _switch_off(explorer: Explorer) -> None:
     """What has no effect now cannot be moved."""
     values, controls = explorer.values(), explorer.controls
-    both = [name for name in (values["schedule"], values["beside"]) if name is not None]
+    both = [name for name in (values["schedule"], values["beside"]) if name not in (None, _NOTHING)]
     controls["backward"].disabled = values["forward_only"]
     controls["chunks"].disabled = not any(map(takes_chunks, both))
     controls["slow"].disabled = values["slow_stage"] == 0
@@ -157,7 +156,7 @@ def _answer(values: Mapping[str, Any], room: int) -> Answer:
         raise ValueError(unknown("view", values["show"], list(Show)))
     follow = whole("follow", values["follow"], least=0)
     names = [values["schedule"]]
-    if values["beside"] not in (None, values["schedule"]):
+    if values["beside"] not in (None, _NOTHING, values["schedule"]):
         names.append(values["beside"])
     for name in names:  # small or refused, before anything is computed
         draw.require_drawable(

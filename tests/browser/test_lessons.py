@@ -63,11 +63,13 @@ def live_svg(front, text: str) -> str:
 
 
 def focus_slider(front, words: str) -> None:
-    """Put the keyboard on the handle of the slider with this label, in the last explorer that has it."""
+    """Put the keyboard on the handle of the slider with this label, in the explorer that is in sight."""
     found = front.page.evaluate(
         """words => {
             const labels = [...document.querySelectorAll('.widget-label')].filter(
-                label => label.textContent === words && label.offsetParent);
+                label => label.textContent === words && label.offsetParent
+                    && label.getBoundingClientRect().top > 0
+                    && label.getBoundingClientRect().bottom < window.innerHeight);
             const label = labels[labels.length - 1];
             if (!label) return false;
             const handle = label.parentElement.querySelector('.noUi-handle, .ui-slider-handle');

@@ -101,6 +101,8 @@ def test_two_schedules_stand_beside_each_other():
     assert explorer.problems[0].startswith("7 microbatches are too few for 4 devices: dualpipe needs")
     explorer.controls["beside"].value = "1f1b"  # with itself: one
     assert explorer.result.span == 30
+    explorer.controls["beside"].value = "nothing"
+    assert explorer.result.span == 30
 
 
 def test_memory_controls_have_the_calls_names_and_each_does_something():
