@@ -314,7 +314,7 @@ def _check(options: argparse.Namespace) -> int:
     else:
         print(f"{sizes}: it can run")
     if options.output:
-        print(f"wrote {pk.draw.grid(order).save(options.output)}")
+        print(f"wrote {pk.draw.grid(order, communication=options.communication).save(options.output)}")
     return _FAULTY if problems else 0
 
 

@@ -31,6 +31,7 @@ def grid(
     rows: int | None = None,
     follow: int | None = None,
     critical: bool = False,
+    communication: str = "free",
 ) -> Picture:
     """The grid of a timeline: a row a device, a cell an action, A1, B1, …, idle time hatched.
 
@@ -43,13 +44,14 @@ def grid(
             changes the number of devices; None means as many as there are.
         follow: a microbatch, from 0, whose cells are outlined.
         critical: outline the critical path, the actions that decide how long the step takes.
+        communication: of a schedule, what its faults are looked for with, as in its `problems`.
 
     Raises:
         ValueError: more than 512 devices or 200,000 cells, or there is no such microbatch.
     """
     if isinstance(timeline, Schedule):
         require_drawable(timeline)
-        if problems := timeline.problems():
+        if problems := timeline.problems(communication):
             return faulty_grid(timeline, problems)
         timeline = simulate(timeline)
     require_drawable(timeline.schedule)

@@ -9,6 +9,7 @@ from parakit.draw.grid import alt
 from parakit.draw.picture import Picture
 from parakit.draw.rows import Part, Place, kinds_of, require_drawable, row_name, rows_of, time_axis
 from parakit.draw.scene import Box, Line, Scene, Text
+from parakit.names import count
 from parakit.pipeline import Timeline
 from parakit.units import number
 
@@ -61,12 +62,14 @@ def _words(timeline: Timeline, most: float) -> tuple[str, str]:
     held = timeline.in_flight_share
     fullest = row_name(timeline.schedule, int(held.argmax()))
     worth = "microbatch" if most == 1 else "microbatches"
-    if np.ptp(held) == 0 and timeline.devices > 1:
+    alike = np.ptp(held) == 0
+    if alike and timeline.devices > 1:
         fullest = "every device"
     headline = f"{fullest[0].upper()}{fullest[1:]} holds up to {number(most)} {worth}"
     schedule = timeline.schedule
     least = row_name(schedule, int(held.argmin()))
-    subtitle = f"{schedule.name}, {schedule.microbatches} microbatches; {least} holds up to {number(float(held.min()))}"
+    rest = "" if alike else f"; {least} holds up to {number(float(held.min()))}"
+    subtitle = f"{schedule.name}, {count(schedule.microbatches, 'microbatch')}{rest}"
     return headline, subtitle
 
 

@@ -124,7 +124,7 @@ def stripe_tops(role: str, top: float, height: float, stripe: float) -> list[flo
     """Where the stripes of a role stand in a cell; none where the cell is too low for them."""
     if height < 14:
         return []
-    inset = STRIPE_INSET
+    inset = STRIPE_INSET if height >= 26 else 1.0  # in a low cell it must stay off the label
     places = {"head": top + inset, "foot": top + height - inset - stripe}
     return [places[side] for side in STRIPES.get(role, ())]
 

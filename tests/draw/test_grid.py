@@ -238,6 +238,16 @@ def test_a_schedule_is_drawn_with_usual_times_and_a_faulty_one_with_its_faults_m
     assert "the devices wait in a circle" in picture.alt
 
 
+def test_blocking_sends_that_wait_for_each_other_are_marked_where_asked():
+    order = pk.Schedule.from_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1")
+    assert grid(order).scene.headline.endswith("stage-slots are idle: 33%")
+    picture = grid(order, communication="blocking")
+    assert picture.scene.headline == "This order cannot run: 1 fault"
+    slot = (RIGHT - LEFT) / 4
+    marked = sorted((box.x, box.y) for box in boxes(picture, "accent"))
+    np.testing.assert_allclose(marked, [(LEFT + slot, TOP), (LEFT + slot, TOP + 50)])
+
+
 def test_an_order_with_nothing_but_faults_is_drawn_too():
     for text in ("0B0", "0F0,0F0\n\n0F0", "5F9", "(0F0;0B0)OVERLAP_F_B,0W0", "0F7,0F7,0F7"):
         order = pk.Schedule.from_text(text, stages=4, microbatches=4)
