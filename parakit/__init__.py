@@ -20,6 +20,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from parakit import draw, explore, learn
     from parakit.blocks import Experts, Latent
+    from parakit.cluster import Cluster, Efficiency
+    from parakit.links import Link
     from parakit.memory import (
         MemoryOverTime,
         MemoryReport,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from parakit.plan import Plan, PlanError
+    from parakit.steptime import StepTime, step_time
     from parakit.traffic import Traffic, Transfer, traffic
 
 _HOME = {
@@ -47,6 +50,9 @@ _HOME = {
     "Latent": "parakit.blocks",
     "Plan": "parakit.plan",
     "PlanError": "parakit.plan",
+    "Cluster": "parakit.cluster",
+    "Efficiency": "parakit.cluster",
+    "Link": "parakit.links",
     "memory": "parakit.memory",
     "memory_many": "parakit.memory",
     "memory_over_time": "parakit.memory",
@@ -65,6 +71,8 @@ _HOME = {
     "schedule": "parakit.pipeline",
     "schedules": "parakit.pipeline",
     "simulate": "parakit.pipeline",
+    "step_time": "parakit.steptime",
+    "StepTime": "parakit.steptime",
 }
 _SUBPACKAGES = ("draw", "explore", "learn")
 
@@ -74,6 +82,9 @@ __all__ = [
     "Latent",
     "Plan",
     "PlanError",
+    "Cluster",
+    "Efficiency",
+    "Link",
     "memory",
     "memory_many",
     "memory_over_time",
@@ -92,6 +103,8 @@ __all__ = [
     "schedule",
     "schedules",
     "simulate",
+    "step_time",
+    "StepTime",
     "draw",
     "explore",
     "learn",

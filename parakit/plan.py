@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 
@@ -15,6 +16,14 @@ from parakit.pipeline import chunks_fault, schedules, sizes_fault, usual_chunks
 from parakit.pipeline.layout import layout
 
 LARGEST_DEGREE = 1_000_000  # of any one split: past it a number is a mistake
+
+
+class HasDevices(Protocol):
+    """Whatever has a number of devices, such as a cluster."""
+
+    @property
+    def devices(self) -> int:
+        """Of all nodes together."""
 
 
 class PlanError(ValueError):
@@ -61,6 +70,11 @@ class Precision(StrEnum):
     def bytes_per_sum(self) -> int:
         """Bytes of each row and column sum that the optimizer keeps; 0 where it keeps none."""
         return 4 if self is Precision.ADAFACTOR else 0
+
+    @property
+    def keeps_copy(self) -> bool:
+        """Whether the optimizer state has an fp32 copy of the parameters, which is what it updates."""
+        return self not in (Precision.FP32, Precision.FP64)
 
     @property
     def element(self) -> int:
@@ -179,16 +193,34 @@ class Plan:
             return tuple(self.stage_layers)
         return (model.layers // self.stages,) * self.stages
 
-    def problems(self, model: Model | None = None) -> tuple[str, ...]:
+    def problems(self, model: Model | None = None, cluster: HasDevices | None = None) -> tuple[str, ...]:
         """Every reason why this plan cannot run, one sentence each; empty when it can.
 
         Args:
             model: checks also that the model divides as the plan says.
+            cluster: checks also that it has the devices.
         """
         faults = tuple(self._faults_of_values())
         if faults:
             return faults  # sums over impossible values would only repeat them
-        return (*self._faults_of_sums(), *(self._faults_with(model) if model else ()))
+        return (
+            *self._faults_on(cluster),
+            *self._faults_of_sums(),
+            *(self._faults_with(model) if model else ()),
+        )
+
+    def _faults_on(self, cluster: HasDevices | None) -> Iterator[str]:
+        if cluster is None or self.devices <= cluster.devices:
+            return
+        fitting = [
+            f"{name}={cluster.devices // (self.devices // degree)}"
+            for name, degree in (("dp", self.dp), ("pp", self.pp), ("tp", self.tp))
+            if 1 <= cluster.devices // (self.devices // degree) < degree
+        ]
+        yield (
+            f"dp={self.dp} × tp={self.tp} × pp={self.pp} needs {self.devices:,} devices, the cluster has "
+            f"{cluster.devices:,}; {' or '.join(fitting) + ' would fit' if fitting else 'give it more devices'}"
+        )
 
     def _faults_of_values(self) -> Iterator[str]:
         for name in ("dp", "tp", "pp", "ep", "microbatch", "sequence"):

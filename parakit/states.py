@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -95,6 +96,34 @@ def _stage_parameters(model: Model, tp: int, ep: int, apart: bool, layers: tuple
     if not model.tied or apart:
         stages[-1] += held.head.array
     stages.setflags(write=False)
+    return stages
+
+
+def many_places(model: Model, splits: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Parameters of each part of the model for many (tp, ep), float64 (splits, 5 places, 2, 2)."""
+    return np.stack([_all_places(model, tp, ep) for tp, ep in splits])
+
+
+@lru_cache(maxsize=1024)
+def _all_places(model: Model, tp: int, ep: int) -> np.ndarray:
+    held = places(model, tp, ep)
+    parts = (held.dense, held.sparse, held.first, held.last, held.head)
+    return np.stack([one.array for one in parts])
+
+
+def many_stage_parameters(held: np.ndarray, blocks: np.ndarray, *, head: bool) -> np.ndarray:
+    """As `stage_parameters` for plans with the same stages, float64 (plans, stages, 2, 2).
+
+    Args:
+        held: of each plan, from `many_places`.
+        blocks: of each stage, from `stage_blocks`.
+        head: the last stage has a head of its own; a tied one is the embedding where both ends are together.
+    """
+    stages: np.ndarray = np.einsum("sk,pkij->psij", blocks, held[:, :2])
+    stages[:, 0] += held[:, 2]
+    stages[:, -1] += held[:, 3]
+    if head:
+        stages[:, -1] += held[:, 4]
     return stages
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from parakit.pipeline.layout import Layout, layout
 from parakit.plan import Plan, PlanError, Precision, Recompute
 from parakit.states import MODEL_STATES, stage_blocks, stage_parameters
 from parakit.units import aligned, bytes_text
-from parakit.weights import first_weights, last_weights, layer_weights
+from parakit.weights import first_weights, last_weights, layer_weights, whole_on_tensor_ranks
+
+Number = Any  # a number, or an array with one entry a plan
 
 
 class Strategy(StrEnum):
@@ -45,7 +48,7 @@ class When(StrEnum):
     UPDATE = "update"
 
 
-def sent(collective: Collective | str, size: float, ranks: int) -> float:
+def sent(collective: Collective | str, size: Number, ranks: Number) -> Number:
     """Bytes that each device of a group sends for one collective.
 
     Args:
@@ -65,7 +68,7 @@ def sent(collective: Collective | str, size: float, ranks: int) -> float:
     """
     collective = Collective(collective)
     if collective == Collective.SEND:
-        return float(size)
+        return size
     times = 2 if collective == Collective.ALL_REDUCE else 1
     return times * (ranks - 1) / ranks * size
 
@@ -205,7 +208,7 @@ def _replicas(
         return
     recipe = Precision(plan.precision).bytes_per_parameter
     weight, gradient = (recipe[MODEL_STATES.index(name)] for name in ("parameters", "gradients"))
-    trained = _padded(parameters * plan.trainable, ranks)
+    trained = padded(parameters * plan.trainable, ranks)
 
     def made(what: str, how: Collective, size: float, when: When, count: int) -> Transfer:
         return _transfer(
@@ -224,7 +227,7 @@ def _replicas(
         yield made("gradients", Collective.ALL_REDUCE, trained * gradient, When.BACKWARD, 1)
         return
     if plan.zero == 3:
-        size = _padded(parameters, ranks) * weight
+        size = padded(parameters, ranks) * weight
         for when in (When.FORWARD, When.BACKWARD):
             yield made("parameters", Collective.ALL_GATHER, size, when, times)
     often = 1 if plan.zero == 1 else times
@@ -264,11 +267,13 @@ def _tensor(
     if plan.recompute == Recompute.FULL:
         passes.append(("results of blocks, computed again", When.BACKWARD))
     for what, when in passes:
+        # What is added for the inputs of a matrix can hide behind the gradient of its weights.
+        hides = what == "gradients in blocks"
         if plan.sequence_parallel:
             yield made(what, gather, when, each * blocks * times)
-            yield made(what, scatter, when, each * blocks * times)
+            yield made(what, scatter, when, each * blocks * times, overlaps=hides)
         else:
-            yield made(what, reduce, when, each * blocks * times)
+            yield made(what, reduce, when, each * blocks * times, overlaps=hides)
     if plan.sequence_parallel:
         what = "inputs of blocks kept as shards"
         yield made(what, gather, When.BACKWARD, each * blocks * times, overlaps=True)
@@ -282,11 +287,11 @@ def _tensor(
             yield made("head input", gather, When.FORWARD, times, size=wide_head)
             yield made("head input kept as shards", gather, When.BACKWARD, times, wide_head, overlaps=True)
         how = scatter if plan.sequence_parallel else reduce
-        yield made("gradient of the head's input", how, When.BACKWARD, times, size=wide_head)
+        yield made("gradient of the head's input", how, When.BACKWARD, times, wide_head, overlaps=True)
         yield made("largest logit, its label's, sum", reduce, When.FORWARD, 3 * times, size=4 * tokens)
     gradient = Precision(plan.precision).bytes_per_parameter[1] * plan.trainable
     if plan.sequence_parallel:
-        size = _padded(_whole_parameters(model, dense, sparse, first, last), plan.tp) * gradient
+        size = padded(_whole_parameters(model, dense, sparse, first, last), plan.tp) * gradient
         if size:
             yield made("gradients of what each tensor rank holds", reduce, When.UPDATE, 1, size=size)
     if model.latent is None and plan.tp > model.kv_heads and blocks:
@@ -297,7 +302,7 @@ def _tensor(
             what="gradients of repeated key-value heads",
             collective=reduce,
             group=group[:repeats],
-            size=_padded(2 * blocks * width, repeats) * gradient,
+            size=padded(2 * blocks * width, repeats) * gradient,
             count=1,
             when=When.UPDATE,
             overlaps=False,
@@ -309,12 +314,7 @@ def _whole_parameters(model: Model, dense: int, sparse: int, first: bool, last: 
     """Parameters of one pipeline rank that every tensor rank holds whole and sees a part of."""
     groups = [(layer_weights(model, sparse=False), dense), (layer_weights(model, sparse=True), sparse)]
     groups += [(first_weights(model), int(first)), (last_weights(model), int(last))]
-    return sum(
-        times * one.held()
-        for weights, times in groups
-        for one in weights
-        if one.axis is None and not one.experts
-    )
+    return sum(times * whole_on_tensor_ranks(weights) for weights, times in groups)
 
 
 def _expert(model: Model, plan: Plan, rank: int, sparse: int, times: int) -> Iterator[Transfer]:
@@ -367,7 +367,7 @@ def _pipeline(model: Model, plan: Plan, spread: Layout) -> Iterator[Transfer]:
                 what="gradients of the tied embedding",
                 collective=Collective.ALL_REDUCE,
                 group=ends[both],
-                size=_padded(table, 2) * gradient,
+                size=padded(table, 2) * gradient,
                 count=1,
                 when=When.UPDATE,
                 overlaps=False,
@@ -391,7 +391,7 @@ def _twice_held(plan: Plan, spread: Layout, held: np.ndarray) -> Iterator[Transf
             what="gradients of stages held twice",
             collective=Collective.ALL_REDUCE,
             group=ends[[rank, other]],
-            size=_padded(float((held[rank] / shards).sum()), 2) * gradient,
+            size=padded(float((held[rank] / shards).sum()), 2) * gradient,
             count=1,
             when=When.UPDATE,
             overlaps=True,
@@ -416,7 +416,7 @@ def _transfer(
         what=what,
         collective=collective,
         group=tuple(group.tolist()),
-        bytes=sent(collective, size, len(group)),
+        bytes=float(sent(collective, size, len(group))),
         count=count,
         when=when,
         overlaps=overlaps,
@@ -425,9 +425,9 @@ def _transfer(
     )
 
 
-def _padded(number: float, ranks: int) -> float:
-    """A number of elements, as the next multiple of the ranks."""
-    return float(np.ceil(np.ceil(number) / ranks) * ranks)
+def padded(number: Number, ranks: Number) -> Number:
+    """A number of elements, as the next multiple of the ranks; arrays alike."""
+    return np.ceil(np.ceil(number) / ranks) * ranks
 
 
 def _plain(parameters: float, plan: Plan) -> float:

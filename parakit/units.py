@@ -93,6 +93,26 @@ def bytes_text(size: float) -> str:
     return f"{size:.0f} byte{'' if size == 1 else 's'}"
 
 
+def seconds_text(seconds: float) -> str:
+    """A duration in the unit that suits it.
+
+    Example:
+        >>> seconds_text(14.03), seconds_text(0.0123), seconds_text(4.2e-6), seconds_text(0), seconds_text(7200)
+        ('14.0 s', '12.3 ms', '4.2 µs', '0 s', '2.0 h')
+    """
+    if seconds >= 5400:
+        return f"{seconds / 3600:,.1f} h"
+    for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= 0.9995 * scale:
+            value = seconds / scale
+            return (
+                f"{value:,.0f} {name}"
+                if value >= 99.95
+                else f"{value:.{1 if value >= 9.995 or scale < 1 else 2}f} {name}"
+            )
+    return f"{seconds / 1e-9:.1f} ns" if seconds >= 5e-11 else "0 s"
+
+
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> str:
     """Rows of words as columns of text, those in `left` on the left, the others on the right.
 

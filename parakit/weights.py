@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parakit.blocks import Experts, Latent
@@ -36,8 +36,8 @@ class Weight:
     active: int = 1
     multiplies: bool = False
 
-    def held_shape(self, tp: int) -> tuple[int, ...]:
-        """Shape on one of `tp` tensor ranks; a rank has at least one piece."""
+    def held_shape(self, tp: Any) -> tuple[Any, ...]:
+        """Shape on one of `tp` tensor ranks, a number or an array of them; a rank has at least one piece."""
         if self.axis is None:
             return self.shape
         shape = list(self.shape)
@@ -46,14 +46,14 @@ class Weight:
 
     def held(self, *, tp: int = 1, ep: int = 1) -> int:
         """Parameters on one device, after tensor and expert splits."""
-        return prod(self.held_shape(tp)) * (-(-self.experts // ep) if self.experts else 1)
+        return int(prod(self.held_shape(tp))) * (-(-self.experts // ep) if self.experts else 1)
 
     def factored(self, *, tp: int = 1, ep: int = 1) -> int:
         """Numbers in its row and column sums, where an optimizer keeps those instead of the whole.
 
         Source: Shazeer and Stern 2018 (Adafactor), section 3.
         """
-        return sum(self.held_shape(tp)) * (-(-self.experts // ep) if self.experts else 1)
+        return int(sum(self.held_shape(tp))) * (-(-self.experts // ep) if self.experts else 1)
 
     @property
     def used(self) -> int:
@@ -122,6 +122,11 @@ def last_weights(model: Model) -> tuple[Weight, ...]:
             Weight(name="head bias", part="head", shape=(model.vocabulary,), axis=0, pieces=model.vocabulary)
         )
     return tuple(weights)
+
+
+def whole_on_tensor_ranks(weights: tuple[Weight, ...]) -> int:
+    """Parameters that every tensor rank holds whole and, with sequence parallelism, sees a part of."""
+    return sum(one.held() for one in weights if one.axis is None and not one.experts)
 
 
 def _attention(model: Model) -> Iterator[Weight]:

@@ -91,16 +91,19 @@ def test_tensor_ranks_all_reduce_twice_a_block_and_direction(recompute, microbat
     assert all((one.collective, one.size, one.group) == ("all-reduce", wide, (0, 1, 2, 3)) for one in found)
     passes = 3 if recompute == "full" else 2
     assert found.total("tensor") == passes * 2 * 12 * microbatches * (2 * 3 / 4 * wide)
-    assert not any(one.overlaps for one in found)
+    # Those that add gradients for a matrix's inputs go beside its weights' gradient.
+    assert {one.what for one in found if one.overlaps} == {"gradients in blocks"}
 
 
 @pytest.mark.parametrize("recompute", ["none", "full"])
 def test_sequence_parallel_sends_the_same_and_gathers_its_inputs_again(recompute):
     plain = tensor(recompute=recompute).total()
     found = tensor(recompute=recompute, sequence_parallel=True)
-    again = [one for one in found if one.overlaps]
+    again = [one for one in found if one.what == "inputs of blocks kept as shards"]
+    adding = [one for one in found if one.overlaps and one not in again]
     assert {one.collective for one in found} == {"all-gather", "reduce-scatter"}
     assert [(one.collective, one.count, one.when) for one in again] == [("all-gather", 24, "backward")]
+    assert [(one.what, one.collective) for one in adding] == [("gradients in blocks", "reduce-scatter")]
     assert found.total() - sum(one.total for one in again) == pytest.approx(plain)
 
 

@@ -14,7 +14,7 @@ from parakit.model import Model
 from parakit.pipeline.held import holding
 from parakit.pipeline.layout import layout
 from parakit.plan import Attention, Plan, PlanError, Precision, Recompute
-from parakit.states import MODEL_STATES, Places, places, stage_blocks, state_costs
+from parakit.states import MODEL_STATES, many_places, many_stage_parameters, stage_blocks, state_costs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class _Columns:
     def __init__(self, model: Model, plans: Sequence[Plan]) -> None:
         self._model = model
         held, self._which = _unique([(plan.tp, plan.ep) for plan in plans])
-        self._held = np.stack([_array(places(model, tp, ep)) for tp, ep in held])
+        self._held = many_places(model, held)
         costs, self._cost = _unique(list(map(_STATES, plans)))
         self._costs = np.stack([state_costs(*one) for one in costs])
         element = np.array([Precision(plan.precision).element for plan in plans], dtype=np.float64)
@@ -102,11 +102,8 @@ class _Columns:
         """Bytes of the plans of one shape, float64 (plans, pp, categories); `plan` is one of them."""
         counts = stage_blocks(self._model, plan.layers_of_stages(self._model))
         held = self._held[self._which[index]]  # (plans, 5 places, 2, 2)
-        parameters = np.einsum("sk,pkij->psij", counts, held[:, :2])
-        parameters[:, 0] += held[:, 2]
-        parameters[:, -1] += held[:, 3]
-        if not self._model.tied or layout(plan.schedule, plan.pp, plan.chunks_each).ends_apart:
-            parameters[:, -1] += held[:, 4]
+        head = not self._model.tied or layout(plan.schedule, plan.pp, plan.chunks_each).ends_apart
+        parameters = many_stage_parameters(held, counts, head=head)
         order = holding(plan.schedule, plan.pp, plan.microbatches, plan.chunks_each)
         on_ranks = parameters[:, order.stages].sum(axis=2)
         states = np.einsum("prij,pijc->prc", on_ranks, self._costs[self._cost[index]])
@@ -168,10 +165,6 @@ def _unique(keys: Sequence[Hashable]) -> tuple[list, np.ndarray]:  # type: ignor
     numbers: dict[Hashable, int] = {}
     which = [numbers.setdefault(key, len(numbers)) for key in keys]
     return list(numbers), np.array(which)
-
-
-def _array(held: Places) -> np.ndarray:
-    return np.stack([one.array for one in (held.dense, held.sparse, held.first, held.last, held.head)])
 
 
 def _sum(tensors: tuple[Tensor, ...]) -> np.ndarray | float:

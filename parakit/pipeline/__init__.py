@@ -1,6 +1,14 @@
 """Schedules: the order of actions on each device, checked, and given time by simulation."""
 
-from parakit.pipeline.build import chunks_fault, schedule, schedules, sizes_fault, takes_chunks, usual_chunks
+from parakit.pipeline.build import (
+    chunks_fault,
+    schedule,
+    schedules,
+    sizes_fault,
+    splits_backward,
+    takes_chunks,
+    usual_chunks,
+)
 from parakit.pipeline.check import Problem
 from parakit.pipeline.compare import Compared, Comparison, compare
 from parakit.pipeline.curve import Curve, bubble_curves
@@ -27,6 +35,7 @@ __all__ = [
     "schedules",
     "simulate",
     "sizes_fault",
+    "splits_backward",
     "takes_chunks",
     "usual_chunks",
 ]

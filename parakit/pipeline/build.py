@@ -34,6 +34,11 @@ def takes_chunks(name: str) -> bool:
     return name in _MAKERS and _MAKERS[name].any_chunks
 
 
+def splits_backward(name: str) -> bool:
+    """Whether a schedule computes weight gradients apart from backward; `name` must be a known one."""
+    return _MAKERS[name].kinds == 3
+
+
 def chunks_fault(name: str, chunks: object) -> str | None:
     """Why a schedule cannot have `chunks` stages a device, or None when it can."""
     if chunks is None or chunks == (usual := usual_chunks(name)):

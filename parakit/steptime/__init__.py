@@ -1,0 +1,7 @@
+"""The time of one step: computing, exposed communication, waiting, update."""
+
+from parakit.steptime.compute import step_time
+from parakit.steptime.many import ManySteps, step_times
+from parakit.steptime.result import COMMUNICATION, PART_NAMES, PARTS, StepTime
+
+__all__ = ["COMMUNICATION", "PARTS", "PART_NAMES", "ManySteps", "StepTime", "step_time", "step_times"]
