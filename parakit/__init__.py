@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from parakit import draw, explore, learn
     from parakit.blocks import Experts, Latent
+    from parakit.choose import Choice, choose
     from parakit.cluster import Cluster, Efficiency
     from parakit.links import Link
     from parakit.memory import (
@@ -73,6 +74,8 @@ _HOME = {
     "simulate": "parakit.pipeline",
     "step_time": "parakit.steptime",
     "StepTime": "parakit.steptime",
+    "choose": "parakit.choose",
+    "Choice": "parakit.choose",
 }
 _SUBPACKAGES = ("draw", "explore", "learn")
 
@@ -105,6 +108,8 @@ __all__ = [
     "simulate",
     "step_time",
     "StepTime",
+    "choose",
+    "Choice",
     "draw",
     "explore",
     "learn",

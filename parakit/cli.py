@@ -17,6 +17,7 @@ from parakit.files import write_whole
 from parakit.memory import MemoryReport
 from parakit.names import count
 from parakit.plan import Attention, Precision, Recompute
+from parakit.plan_command import add_plan
 from parakit.units import Unit, aligned, bytes_text, number, percent, with_unit
 
 _FAULTY, _BAD_INPUT = 1, 2
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_trace(commands)
     _add_memory(commands)
     _add_traffic(commands)
+    add_plan(commands, _model)
     return parser
 
 

@@ -62,6 +62,6 @@ def test_memory_stays_the_function_whatever_loads_first():
 
 def test_unknown_name_lists_the_known_ones():
     with pytest.raises(
-        AttributeError, match="parakit has no 'simulat'; it has Cluster, Comparison, Efficiency, Experts"
+        AttributeError, match="parakit has no 'simulat'; it has Choice, Cluster, Comparison, Efficiency"
     ):
         pk.simulat  # noqa: B018

@@ -1,5 +1,6 @@
 """Pictures of what the core computes; each is one scene, drawn as SVG or by matplotlib."""
 
+from parakit.draw.choice import choice
 from parakit.draw.compare import compare
 from parakit.draw.curve import bubble_curve
 from parakit.draw.grid import grid
@@ -14,6 +15,7 @@ from parakit.draw.traffic import traffic
 __all__ = [
     "Picture",
     "bubble_curve",
+    "choice",
     "compare",
     "grid",
     "held_over_time",

@@ -98,10 +98,18 @@ def _fullest(held: np.ndarray, running: np.ndarray) -> np.ndarray:
         if len(back):
             candidates.append(back[back[:, 0].argmax()])
         return np.unique(candidates, axis=0)
-    rows = np.unique(rows, axis=0)
+    rows = np.unique(rows[_peaks(rows)], axis=0)
     kept = np.ones(len(rows), dtype=bool)
     for i in range(len(rows)):
         above = (rows[kept] >= rows[i]).all(axis=1).sum()
         if above > 1:  # itself and another
             kept[i] = False
     return rows[kept]
+
+
+def _peaks(rows: np.ndarray) -> np.ndarray:
+    """Whether no neighbour in time exceeds a moment in everything, bool (moments,); of equals the first stays."""
+    here = np.ones(len(rows), dtype=bool)
+    here[1:] &= (rows[:-1] < rows[1:]).any(axis=1)
+    here[:-1] &= (rows[1:] < rows[:-1]).any(axis=1) | (rows[1:] == rows[:-1]).all(axis=1)
+    return here
