@@ -46,7 +46,11 @@ class Holding:
 @lru_cache(maxsize=4096)
 def holding(name: str, devices: int, microbatches: int, chunks: int) -> Holding:
     """What a named schedule holds; the arguments must be ones that it works with."""
-    few = enough_microbatches(name, devices, microbatches, chunks)
+    return _holding(name, devices, enough_microbatches(name, devices, microbatches, chunks), chunks)
+
+
+@lru_cache(maxsize=4096)
+def _holding(name: str, devices: int, few: int, chunks: int) -> Holding:
     return holding_of(schedule(name, devices=devices, microbatches=few, chunks=chunks))
 
 

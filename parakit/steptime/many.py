@@ -10,7 +10,7 @@ import numpy as np
 from parakit.cluster import Cluster
 from parakit.model import Model
 from parakit.pipeline.layout import layout
-from parakit.pipeline.together import walk
+from parakit.pipeline.together import Durations, last_ends
 from parakit.plan import Plan, PlanError
 from parakit.steptime.columns import Columns
 from parakit.steptime.compute import check
@@ -105,23 +105,20 @@ def _last(plan: Plan, microbatches: np.ndarray, stages: Stages) -> tuple[np.ndar
     if plan.pp == 1:  # one device never waits
         alone = ((forward + backward).sum(axis=1) * microbatches)[:, None]
         return alone, alone
-    both = np.zeros((2, len(forward), plan.pp))
-    for number in np.unique(microbatches).tolist():
-        index = np.flatnonzero(microbatches == number)
-        different, which = _different([one[index] for one in (forward, backward, weight, stages.transfer)])
-        order = walk(plan.schedule, plan.pp, number, plan.chunks_each)
-        most = max(_MOST_AT_ONCE // order.took.shape[1], 1)
-        for low in range(0, len(different[0]), most):
-            some = [one[low : low + most] for one in different]
-            twice = [np.concatenate([one, one]) for one in some]
-            twice[3][len(some[3]) :] = 0
-            ends = order.ends(*twice).reshape(2, len(some[0]), plan.pp)
-            here = (which >= low) & (which < low + most)
-            both[:, index[here]] = ends[:, which[here] - low]
-    return both[0], both[1]
-
-
-_MOST_AT_ONCE = 4_000_000  # actions × plans: 64 MB of times
+    different, which = _different(
+        [forward, backward, weight, stages.transfer, microbatches[:, None].astype(np.float64)]
+    )
+    forward, backward, weight, transfer, numbers = different
+    twice = Durations(
+        forward=np.concatenate([forward, forward]),
+        backward=np.concatenate([backward, backward]),
+        weight=np.concatenate([weight, weight]),
+        transfer=np.concatenate([transfer, np.zeros_like(transfer)]),
+    )
+    number = np.concatenate([numbers, numbers])[:, 0].astype(np.int64)
+    ends = last_ends(plan.schedule, plan.pp, number, plan.chunks_each, twice)
+    with_transfers, without = ends.reshape(2, len(numbers), plan.pp)[:, which]
+    return with_transfers, without
 
 
 def _different(arrays: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
