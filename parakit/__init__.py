@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from parakit.plan import Plan, PlanError
-    from parakit.steptime import StepTime, step_time
+    from parakit.steptime import StepTime, overlap, step_time
     from parakit.traffic import Traffic, Transfer, traffic
 
 _HOME = {
@@ -74,6 +74,7 @@ _HOME = {
     "simulate": "parakit.pipeline",
     "step_time": "parakit.steptime",
     "StepTime": "parakit.steptime",
+    "overlap": "parakit.steptime",
     "choose": "parakit.choose",
     "Choice": "parakit.choose",
 }
@@ -108,6 +109,7 @@ __all__ = [
     "simulate",
     "step_time",
     "StepTime",
+    "overlap",
     "choose",
     "Choice",
     "draw",

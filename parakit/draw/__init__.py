@@ -8,6 +8,7 @@ from parakit.draw.held import memory_over_time
 from parakit.draw.memory import memory_bars
 from parakit.draw.picture import Picture
 from parakit.draw.rows import require_drawable
+from parakit.draw.streams import streams
 from parakit.draw.strips import held_over_time
 from parakit.draw.text import text_grid
 from parakit.draw.traffic import traffic
@@ -22,6 +23,7 @@ __all__ = [
     "memory_bars",
     "memory_over_time",
     "require_drawable",
+    "streams",
     "text_grid",
     "traffic",
 ]

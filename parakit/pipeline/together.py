@@ -274,4 +274,5 @@ def _state(level: np.ndarray, reached: int, previous: np.ndarray, before: np.nda
     later = level > reached
     needed = np.concatenate([previous[later], before[later]])
     needed = np.unique(needed[needed >= 0])
-    return needed[level[needed] <= reached]
+    state: np.ndarray = needed[level[needed] <= reached]
+    return state

@@ -3,5 +3,17 @@
 from parakit.steptime.compute import step_time
 from parakit.steptime.many import ManySteps, step_times
 from parakit.steptime.result import COMMUNICATION, PART_NAMES, PARTS, StepTime
+from parakit.steptime.streams import Streams, overlap, streams
 
-__all__ = ["COMMUNICATION", "PARTS", "PART_NAMES", "ManySteps", "StepTime", "step_time", "step_times"]
+__all__ = [
+    "COMMUNICATION",
+    "PARTS",
+    "PART_NAMES",
+    "ManySteps",
+    "StepTime",
+    "Streams",
+    "overlap",
+    "step_time",
+    "step_times",
+    "streams",
+]

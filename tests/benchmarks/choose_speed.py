@@ -52,7 +52,9 @@ def main() -> None:
                 f"{choice.judged / took:,.0f} a second; {len(plans):,} timed, {len(plans) / timed:,.0f} a second"
             )
     single, together = compare()
-    print(f"one at a time {1 / single:,.0f} plans a second, together {1 / together:,.0f}: {single / together:.0f} times")
+    print(
+        f"one at a time {1 / single:,.0f} plans a second, together {1 / together:,.0f}: {single / together:.0f} times"
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,10 @@ SIZES = [
     *(("gpipe", p, m, 1) for p, m in [(1, 3), (2, 1), (4, 8), (3, 40)]),
     *(("looped-bfs", p, m, v) for p, m, v in [(2, 3, 2), (4, 8, 3), (3, 40, 2), (1, 5, 2)]),
     *(("1f1b", p, m, 1) for p, m in [(1, 3), (2, 1), (4, 3), (4, 8), (4, 200), (7, 100)]),
-    *(("interleaved-1f1b", p, m, v) for p, m, v in [(2, 4, 2), (4, 8, 3), (4, 200, 2), (3, 150, 3), (4, 10, 2)]),
+    *(
+        ("interleaved-1f1b", p, m, v)
+        for p, m, v in [(2, 4, 2), (4, 8, 3), (4, 200, 2), (3, 150, 3), (4, 10, 2)]
+    ),
     *(("interleaved-zb", p, m, v) for p, m, v in [(2, 4, 2), (4, 200, 2), (3, 150, 3)]),
     *((name, p, m, 1) for name in ("zb-h1", "zb-h2") for p, m in [(2, 5), (4, 8), (4, 200), (5, 120)]),
     *(("zbv", p, m, 2) for p, m in [(2, 3), (3, 4), (4, 200)]),
@@ -55,7 +58,9 @@ def test_ends_are_those_of_a_simulation(name, devices, microbatches, chunks, kin
         np.testing.assert_allclose(together[column], ends, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("name", "devices", "microbatches", "chunks"), [one for one in SIZES if one[2] >= 100])
+@pytest.mark.parametrize(
+    ("name", "devices", "microbatches", "chunks"), [one for one in SIZES if one[2] >= 100]
+)
 def test_a_long_order_is_known_from_a_short_one(name, devices, microbatches, chunks):
     """Else the test above would not have met what it is about."""
     if name in ("gpipe", "looped-bfs"):
