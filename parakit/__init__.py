@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from parakit import draw, explore, learn
+    from parakit import draw, explore, learn, measure
     from parakit.blocks import Experts, Latent
     from parakit.choose import Choice, choose
     from parakit.cluster import Cluster, Efficiency
@@ -78,7 +78,7 @@ _HOME = {
     "choose": "parakit.choose",
     "Choice": "parakit.choose",
 }
-_SUBPACKAGES = ("draw", "explore", "learn")
+_SUBPACKAGES = ("draw", "explore", "learn", "measure")
 
 __all__ = [
     "Model",
@@ -115,6 +115,7 @@ __all__ = [
     "draw",
     "explore",
     "learn",
+    "measure",
     "__version__",
 ]
 

@@ -96,6 +96,8 @@ def fitted(runs: Measured | Link, like: Link, members: int) -> Link:
     if isinstance(runs, Link):
         return replace(runs, measured=True, source=runs.source or "given as measured")
     fit = runs.fit()
+    if not fit.bandwidth > 0:
+        raise ValueError("these runs do not determine a bandwidth: measure larger sizes")
     ranks = max(runs.ranks)
     latency, kept = (fit.latency, "") if fit.latency >= 0 else (like.latency, ", latency kept")
     return Link(

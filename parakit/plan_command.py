@@ -47,6 +47,13 @@ def add_plan(commands: Any, model: _MODEL) -> None:
         parser.add_argument(
             f"--{option}", default=default, help=f"{', '.join(choices)} (default: %(default)s)"
         )
+    parser.add_argument(
+        "--links",
+        type=Path,
+        metavar="LOG",
+        help="a log of nccl-tests: its fit replaces the link inside a node, or, with more ranks than a node "
+        "has devices, the one between nodes",
+    )
     parser.add_argument("--top", type=int, default=10, help="how many plans to print (default: %(default)s)")
     parser.add_argument(
         "--format", choices=["table", "json", "csv"], default="table", help="default: %(default)s"
@@ -60,9 +67,12 @@ def add_plan(commands: Any, model: _MODEL) -> None:
 def _run(options: argparse.Namespace, model: pk.Model) -> None:
     if options.top < 1:
         raise ValueError(f"top is {options.top}: it must be a whole number of at least 1")
+    cluster = pk.Cluster.preset(options.cluster, devices=options.devices)
+    if options.links:
+        cluster = _measured(cluster, options.links)
     choice = pk.choose(
         model,
-        pk.Cluster.preset(options.cluster, devices=options.devices),
+        cluster,
         batch=options.batch,
         sequence=options.sequence,
         dp=options.dp,
@@ -86,6 +96,19 @@ def _run(options: argparse.Namespace, model: pk.Model) -> None:
     if options.output:
         written = pk.draw.choice(choice, top=options.top).save(options.output)
         print(f"wrote {written}", file=sys.stderr if options.format != "table" else sys.stdout)
+
+
+def _measured(cluster: pk.Cluster, log: Path) -> pk.Cluster:
+    runs = pk.measure.read(log)
+    fitted = runs.fit()
+    for warning in (*runs.warnings, *fitted.warnings):
+        print(f"{log.name}: {warning}", file=sys.stderr)
+    changed = cluster.with_links(runs)
+    print(
+        f"{log.name}: {changed.measured[0]} nodes, {fitted}".replace("inside nodes", "inside a node"),
+        file=sys.stderr,
+    )
+    return changed
 
 
 def _print(choice: pk.Choice, top: int) -> None:

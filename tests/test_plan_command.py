@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +121,28 @@ def test_limits_are_lists(capsys):
     status, _, err = run(capsys, *ARGUMENTS, "--tp", "1,x")
     assert status == 2
     assert "'1,x' is not a list of whole numbers, such as 1,2,4" in err
+
+
+def test_a_measured_log_changes_the_links_and_is_said(capsys):
+    log = Path(__file__).parent / "data" / "nccl" / "all_reduce-16-ranks-no-rank-list.txt"
+    arguments = (
+        "plan",
+        "gpt2",
+        "--cluster",
+        "h100-sxm",
+        "--devices",
+        "16",
+        "--batch",
+        "32",
+        "--format",
+        "json",
+    )
+    status, out, err = run(capsys, *arguments, "--links", str(log))
+    assert status == 0
+    assert json.loads(out)["cluster"]["measured_links"] == ["between"]
+    assert err.startswith("all_reduce-16-ranks-no-rank-list.txt: between nodes, latency 3.4 µs a hop")
+    status, out, err = run(
+        capsys, *arguments, "--links", str(log.with_name("another-tool-not-nccl-tests.txt"))
+    )
+    assert (status, out) == (2, "")
+    assert "holds no table of nccl-tests" in err
