@@ -67,10 +67,10 @@ class Scaling:
             rows.append(
                 (
                     f"{row.devices:,}",
-                    seconds_text(fixed.total) if fixed else "nothing fits",
+                    seconds_text(fixed.total) if fixed else "no plan",
                     f"{speedup:.2f}" if speedup else "",
                     percent(efficiency) if efficiency else "",
-                    seconds_text(grown.total) if grown else "nothing fits",
+                    seconds_text(grown.total) if grown else "no plan",
                     f"{grown.plan.batch:,}" if grown and grown.plan.batch else "",
                     percent(growth) if growth else "",
                 )
@@ -86,9 +86,12 @@ class Scaling:
         times = last.devices / self.base.plan.devices
         said = []
         if last.fixed and (efficiency := self.efficiency(last)):
+            speedup = self.speedup(last) or 0.0
+            faster = f"make a step {speedup:.1f} times faster, {percent(efficiency)} of {times:g}"
+            longer = f"take {1 / speedup:.1f} times as long for a step"
             said.append(
-                f"With the same batch {last.devices:,} devices make a step {self.speedup(last):.1f} times faster, "
-                f"{percent(efficiency)} of {times:g}: each has less to compute while what is exchanged stays"
+                f"With the same batch {last.devices:,} devices {faster if speedup >= 1 else longer}: each has less "
+                f"to compute while what is exchanged stays"
             )
         else:
             said.append(f"With the same batch no plan fits or splits over {last.devices:,} devices")

@@ -5,6 +5,7 @@ from parakit.draw.compare import compare
 from parakit.draw.curve import bubble_curve
 from parakit.draw.grid import grid
 from parakit.draw.held import memory_over_time
+from parakit.draw.link import link
 from parakit.draw.memory import memory_bars
 from parakit.draw.picture import Picture
 from parakit.draw.rows import require_drawable
@@ -20,6 +21,7 @@ __all__ = [
     "compare",
     "grid",
     "held_over_time",
+    "link",
     "memory_bars",
     "memory_over_time",
     "require_drawable",

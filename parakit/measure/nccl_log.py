@@ -51,7 +51,7 @@ def read(
     or from busbw over algbw.
 
     Args:
-        path: of the log.
+        path: of the log; or its text, where it has more than one line.
         collective: what was measured, where neither the log nor the file's name says it.
         ranks: how many devices took part, where the log does not tell.
 
@@ -61,21 +61,22 @@ def read(
 
     Source: NVIDIA nccl-tests, PERFORMANCE.md, for algbw, busbw and their factors.
     """
-    path = Path(path)
+    pasted = isinstance(path, str) and "\n" in path
+    name = "the log" if pasted else Path(path).name
     if collective is not None and collective not in _NAMES.values():
         raise ValueError(unknown("collective", collective, [str(one) for one in _NAMES.values()]))
     if ranks is not None:
         ranks = whole("ranks", ranks, least=2)
-    text = path.read_text(errors="replace")
+    text = str(path) if pasted else Path(path).read_text(errors="replace")
     warnings: list[str] = []
     tables = [table for table in _tables(text, warnings) if table.rows]
     if not tables:
         first = next((line.strip() for line in text.splitlines() if line.strip()), "")
         raise ValueError(
-            f"{path.name} holds no table of nccl-tests: its rows would start with size, count and type, and its "
+            f"{name} holds no table of nccl-tests: its rows would start with size, count and type, and its "
             f"first line is {shown(first)}; post the output of all_reduce_perf or its relatives"
         )
-    parts = [_measured(table, path, collective, ranks) for table in tables]
+    parts = [_measured(table, name, collective, ranks) for table in tables]
     for table in tables:
         warnings += _doubts(table)
     return Measurements(
@@ -85,7 +86,7 @@ def read(
         seconds=np.concatenate([one[3] for one in parts]),
         in_place=np.concatenate([one[4] for one in parts]),
         warnings=tuple(warnings),
-        source=path.name,
+        source="" if pasted else name,
     )
 
 
@@ -135,19 +136,19 @@ def _runs(
 
 
 def _measured(
-    table: _Table, path: Path, collective: str | None, ranks: int | None
+    table: _Table, name: str, collective: str | None, ranks: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    how = collective or table.collective or _from_name(path)
+    how = collective or table.collective or _from_name(name)
     if how is None:
         raise ValueError(
-            f"{path.name} does not say which collective it measured: give collective= one of "
+            f"{name} does not say which collective it measured: give collective= one of "
             f"{', '.join(_NAMES.values())}"
         )
     size, took, alg, bus, in_place = (np.array(column) for column in zip(*table.rows, strict=True))
     devices = ranks or table.ranks or _from_ratio(how, alg, bus)
     if devices is None or devices < 2:
         raise ValueError(
-            f"{path.name} does not tell how many devices took part: give ranks= their number, at least 2"
+            f"{name} does not tell how many devices took part: give ranks= their number, at least 2"
         )
     number = len(size)
     return np.full(number, how), np.full(number, devices), size.astype(np.int64), took, in_place.astype(bool)
@@ -166,8 +167,8 @@ def _doubts(table: _Table) -> Iterator[str]:
             )
 
 
-def _from_name(path: Path) -> str | None:
-    name = path.name.lower().replace("-", "_")
+def _from_name(name: str) -> str | None:
+    name = name.lower().replace("-", "_")
     return next((how.value for one, how in _NAMES.items() if one in name), None)
 
 
