@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from parakit.plan import Plan, PlanError
-    from parakit.steptime import StepTime, overlap, step_time
+    from parakit.steptime import StepTime, link_curves, overlap, step_time
     from parakit.traffic import Traffic, Transfer, traffic
 
 _HOME = {
@@ -75,6 +75,7 @@ _HOME = {
     "step_time": "parakit.steptime",
     "StepTime": "parakit.steptime",
     "overlap": "parakit.steptime",
+    "link_curves": "parakit.steptime",
     "choose": "parakit.choose",
     "Choice": "parakit.choose",
 }
@@ -110,6 +111,7 @@ __all__ = [
     "step_time",
     "StepTime",
     "overlap",
+    "link_curves",
     "choose",
     "Choice",
     "draw",

@@ -33,17 +33,25 @@ def plan_words(plan: Plan) -> str:
     return " ".join(said)
 
 
-def difference(one: StepTime, other: StepTime) -> str:
-    """Which part makes the difference between two steps, in a sentence."""
-    fast, slow = sorted((one, other), key=lambda step: step.total)
+def difference(one: StepTime, other: StepTime, names: tuple[str, str] | None = None) -> str:
+    """Which part makes the difference between two steps, in a sentence.
+
+    Args:
+        one: a step.
+        other: another.
+        names: what to call them; None calls them by their plans.
+    """
+    called = names or (plan_words(one.plan), plan_words(other.plan))
+    (fast, quick), (slow, late) = sorted(
+        zip((one, other), called, strict=True), key=lambda both: both[0].total
+    )
     more = slow.total - fast.total
     if more <= 1e-9 * slow.total:
-        return f"{plan_words(one.plan)} and {plan_words(other.plan)} take equally long, {seconds_text(one.total)}"
+        return f"{called[0]} and {called[1]} take equally long, {seconds_text(one.total)}"
     parts = {name: slow.parts[name] - fast.parts[name] for name in fast.parts}
     most = max(parts, key=lambda name: parts[name])
     said = (
-        f"{plan_words(slow.plan)} takes {seconds_text(more)} ({percent(more / fast.total)}) longer than "
-        f"{plan_words(fast.plan)}: {PART_NAMES[most]} makes the difference, {seconds_text(slow.parts[most])} "
+        f"{late} takes {seconds_text(more)} ({percent(more / fast.total)}) longer than {quick}: {PART_NAMES[most]} makes the difference, {seconds_text(slow.parts[most])} "
         f"instead of {seconds_text(fast.parts[most])}"
     )
     least = min(parts, key=lambda name: parts[name])

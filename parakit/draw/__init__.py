@@ -6,6 +6,7 @@ from parakit.draw.curve import bubble_curve
 from parakit.draw.grid import grid
 from parakit.draw.held import memory_over_time
 from parakit.draw.link import link
+from parakit.draw.link_curves import link_curves
 from parakit.draw.memory import memory_bars
 from parakit.draw.picture import Picture
 from parakit.draw.rows import require_drawable
@@ -22,6 +23,7 @@ __all__ = [
     "grid",
     "held_over_time",
     "link",
+    "link_curves",
     "memory_bars",
     "memory_over_time",
     "require_drawable",

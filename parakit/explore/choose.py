@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from parakit.choose import choose as search
+from parakit.choose.words import difference
 from parakit.cluster import Cluster
 from parakit.draw import choice as draw_choice
 from parakit.explore.explorer import Answer, Explorer, choice, choice_slider
@@ -109,7 +110,11 @@ def _answer(
         recompute=None if values["recompute"] == _ANY else values["recompute"],
         schedule=_USUAL if values["schedule"] == _ANY else values["schedule"],
     )
-    said = found.sentence() if not len(found.ranked) else f"{found.sentence()}."
+    said = found.sentence()
+    if len(found.ranked):
+        said = f"{len(found.excluded):,} of {found.judged:,} plans are excluded."
     if len(found.ranked) > 1:
-        said += f" {found.why(0, 1)}."
+        first, second = found.ranked[0].step, found.ranked[1].step
+        why = difference(first, second, ("the first", "the second"))
+        said += f" {why[0].upper()}{why[1:]}."
     return Answer(result=found, sentence=said, picture=draw_choice(found, top=5, excluded=2))
