@@ -142,7 +142,9 @@ def test_shares_above_the_published_are_refused():
 
 
 def test_unknown_presets_and_precisions_are_named():
-    with pytest.raises(ValueError, match="there is no cluster preset 'a100': did you mean 'a100-80gb' or 'a100-40gb'"):
+    with pytest.raises(
+        ValueError, match="there is no cluster preset 'a100': did you mean 'a100-80gb' or 'a100-40gb'"
+    ):
         pk.Cluster.preset("a100")
     with pytest.raises(ValueError) as error:
         cluster(flops={"8-bit": 1e15})
