@@ -67,7 +67,10 @@ def least_microbatches(name: str, devices: int) -> int:
 
 
 def enough_microbatches(name: str, devices: int, microbatches: int, chunks: int) -> int:
-    """The least number, up to `microbatches`, whose order holds as much at most: more only repeat."""
+    """The least number, up to `microbatches`, whose order holds as much at most: more only repeat.
+
+    Of a schedule that `holds_all`, one, and what it holds is multiplied.
+    """
     return _MAKERS[name].enough(devices, microbatches, chunks)
 
 
@@ -161,8 +164,17 @@ def schedule(
     )
 
 
+def holds_all(name: str) -> bool:
+    """Whether a schedule computes all forwards first, so that what it holds grows with the microbatches."""
+    return _MAKERS[name].enough is _one
+
+
 def _all_of_them(devices: int, microbatches: int, chunks: int) -> int:
     return microbatches
+
+
+def _one(devices: int, microbatches: int, chunks: int) -> int:
+    return 1
 
 
 def _one_a_device(devices: int, microbatches: int, chunks: int) -> int:
@@ -251,7 +263,7 @@ class _Maker:
 
 
 _MAKERS = {
-    "gpipe": _Maker(rows=classic.gpipe),
+    "gpipe": _Maker(rows=classic.gpipe, enough=_one),
     "1f1b": _Maker(rows=classic.one_forward_one_backward, enough=_one_a_device),
     "interleaved-1f1b": _Maker(
         rows=classic.interleaved,
@@ -260,7 +272,7 @@ _MAKERS = {
         sizes_fault=_equal_rounds,
         enough=_three_rounds,
     ),
-    "looped-bfs": _Maker(rows=classic.looped_breadth_first, chunks=2, any_chunks=True),
+    "looped-bfs": _Maker(rows=classic.looped_breadth_first, chunks=2, any_chunks=True, enough=_one),
     "zb-h1": _Maker(rows=zero_bubble.zb_h1, kinds=3, enough=_four_a_device),
     "zb-h2": _Maker(rows=zero_bubble.zb_h2, kinds=3, enough=_four_a_device),
     "interleaved-zb": _Maker(

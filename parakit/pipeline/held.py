@@ -5,12 +5,12 @@ A device does one thing at a time, so the order of its own actions decides what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from parakit.pipeline.build import enough_microbatches, schedule
+from parakit.pipeline.build import enough_microbatches, holds_all, schedule
 from parakit.pipeline.layout import local_stages
 from parakit.pipeline.order import Kind, Schedule
 
@@ -46,7 +46,8 @@ class Holding:
 @lru_cache(maxsize=4096)
 def holding(name: str, devices: int, microbatches: int, chunks: int) -> Holding:
     """What a named schedule holds; the arguments must be ones that it works with."""
-    return _holding(name, devices, enough_microbatches(name, devices, microbatches, chunks), chunks)
+    few = _holding(name, devices, enough_microbatches(name, devices, microbatches, chunks), chunks)
+    return replace(few, held=few.held * microbatches) if holds_all(name) else few
 
 
 @lru_cache(maxsize=4096)
@@ -92,6 +93,9 @@ def _ends(order: Schedule) -> np.ndarray:
     return ends
 
 
+_AT_ONCE = 256  # moments that are compared with all others together
+
+
 def _fullest(held: np.ndarray, running: np.ndarray) -> np.ndarray:
     """Moments of one device that no other exceeds in everything, int64 (moments, 2 × stages)."""
     rows = np.concatenate([held, running], axis=1)
@@ -104,10 +108,10 @@ def _fullest(held: np.ndarray, running: np.ndarray) -> np.ndarray:
         return np.unique(candidates, axis=0)
     rows = np.unique(rows[_peaks(rows)], axis=0)
     kept = np.ones(len(rows), dtype=bool)
-    for i in range(len(rows)):
-        above = (rows[kept] >= rows[i]).all(axis=1).sum()
-        if above > 1:  # itself and another
-            kept[i] = False
+    for low in range(0, len(rows), _AT_ONCE):
+        some = rows[low : low + _AT_ONCE]
+        above = (rows[:, None] >= some).all(axis=2).sum(axis=0)
+        kept[low : low + _AT_ONCE] = above == 1  # itself alone: all differ
     return rows[kept]
 
 

@@ -21,6 +21,7 @@ _TWO_PHASES = ("gpipe", "looped-bfs")
 _IN_ROUNDS = ("interleaved-1f1b", "interleaved-zb")
 _MOST_AT_ONCE = 4_000_000  # actions × columns: 64 MB of times
 _STEADY = 1e-11  # of a round's time: differences of this size come from rounding
+_SIZES = (2, 4)  # microbatches over devices of a shorter order that is tried
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,34 +61,25 @@ def last_ends(
             index = np.flatnonzero(microbatches == number)
             ends[index] = _two_phases(name, devices, number, durations.take(index))
         return ends
-    left = np.arange(len(microbatches))
-    size = 4
-    while len(left):
-        few = np.array([_fewer(name, devices, number, size) for number in microbatches[left].tolist()])
-        done = np.zeros(len(left), dtype=bool)
-        for number in np.unique(few).tolist():
-            here = np.flatnonzero(few == number)
-            order = walk(name, devices, number, chunks)
-            if order.steady is None and (microbatches[left[here]] != number).any():
-                continue
-            more = microbatches[left[here]] - number
-            found, known = order.ends_with_more(durations.take(left[here]), more)
-            ends[left[here]] = found
-            done[here] = known
-        left = left[~done]
-        size *= 4
+    few = np.array([_fewer(name, devices, number, chunks) for number in microbatches.tolist()])
+    for number in np.unique(few).tolist():
+        index = np.flatnonzero(few == number)
+        order = walk(name, devices, number, chunks)
+        ends[index] = order.ends(durations.take(index), microbatches[index] - number)
     return ends
 
 
-def _fewer(name: str, devices: int, microbatches: int, times: int) -> int:
-    """A smaller number of microbatches, about `times` × devices, of an order that only has fewer rounds."""
-    least = times * devices + 4
+def _fewer(name: str, devices: int, microbatches: int, chunks: int) -> int:
+    """A smaller number of microbatches of an order that only has fewer rounds; all of them where there is none."""
     each = _round(name, devices, microbatches)
-    rounds = (microbatches - least) // each
-    few = microbatches - max(rounds, 0) * each
-    if few < microbatches and _round(name, devices, few) != each:
-        return microbatches
-    return few
+    for times in _SIZES:
+        rounds = (microbatches - times * devices - 4) // each
+        few = microbatches - max(rounds, 0) * each
+        if few == microbatches:
+            break
+        if _round(name, devices, few) == each and walk(name, devices, few, chunks).steady is not None:
+            return few
+    return microbatches
 
 
 def _round(name: str, devices: int, microbatches: int) -> int:
@@ -120,10 +112,11 @@ def _two_phases(name: str, devices: int, microbatches: int, durations: Durations
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Steady:
-    """What the rest of an order depends on at one moment, and the same one round before."""
+    """One round of an order: what the rest depends on after it, and before it."""
 
     now: np.ndarray  # int64 (actions of the state,)
-    before: np.ndarray  # int64, the same shape
+    before: np.ndarray  # int64, the same shape: the same actions one round earlier
+    levels: tuple[int, int]  # of the walk, first and last + 1 of the round
     microbatches: int  # of a round
 
 
@@ -143,50 +136,75 @@ class Walk:
     pairs: bool
     steady: Steady | None
 
-    def ends_with_more(self, durations: Durations, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """When each device ends with so many microbatches more than this order has, and whether that is known.
+    def ends(self, durations: Durations, more: np.ndarray) -> np.ndarray:
+        """When each device ends with so many microbatches more than this order has, float64 (columns, devices).
 
-        A round adds the same to all that the rest depends on once it has done so: an order's times
-        are maxima of sums, so a constant added to all they start from is added to all of them, and
-        what is still different by less cannot grow.
+        The round is gone through again and again, each time from what the last one left, until it has
+        been done often enough or adds the same to all that the rest depends on: an order's times are
+        maxima of sums, so from then on each further round adds that too, and what is still different
+        by rounding cannot grow.
 
         Args:
             durations: of each column.
-            more: microbatches of each column, int64 (columns,), a multiple of a round's.
+            more: microbatches of each column, int64 (columns,): a multiple of a round's, 0 without one.
         """
         ends = np.zeros((len(more), len(self.last)))
-        known = np.zeros(len(more), dtype=bool)
         most = max(_MOST_AT_ONCE // self.took.shape[1], 1)
         for low in range(0, len(more), most):
             some = slice(low, low + most)
-            times = self._times(durations.take(some))
-            ends[some] = times[self.last].T
-            known[some] = more[some] == 0
-            if self.steady is not None:
-                added = times[self.steady.now] - times[self.steady.before]
-                each = added.mean(axis=0)
-                repeats = np.ptp(added, axis=0) <= _STEADY * each
-                rounds = np.where(repeats, more[some] / self.steady.microbatches, 0)
-                ends[some] += (rounds * each)[:, None]
-                known[some] |= repeats
-        return ends, known
+            ends[some] = self._ends(durations.take(some), more[some])
+        return ends
 
-    def _times(self, durations: Durations) -> np.ndarray:
-        """When each action ends, float64 (actions + 1, columns); the last is nothing and ends at 0."""
-        columns, stages = durations.forward.shape
-        times = np.zeros((4 * stages + 1, columns))
-        for kind, each in (
-            (Kind.F, durations.forward),
-            (Kind.B, durations.backward),
-            (Kind.I, durations.backward - durations.weight),
-            (Kind.W, durations.weight),
-        ):
-            times[int(kind) * stages : (int(kind) + 1) * stages] = each.T
-        late = np.zeros((stages, columns))
-        late[:-1] = durations.transfer.T
-        end = np.zeros((self.took.shape[1] + 1, columns))
+    def _ends(self, durations: Durations, more: np.ndarray) -> np.ndarray:
+        times, late = _tables(durations)
+        end = np.zeros((self.took.shape[1] + 1, len(more)))  # the last is nothing and ends at 0
+        extra = np.zeros(len(more))
+        middle = 0
+        if self.steady is not None and more.any():
+            middle = self.steady.levels[1]
+            self._go(end, times, late, 0, middle)
+            extra = self._rounds(end, times, late, more // self.steady.microbatches)
+        self._go(end, times, late, middle, len(self.levels))
+        ends: np.ndarray = (end[self.last] + extra).T
+        return ends
+
+    def _rounds(self, end: np.ndarray, times: np.ndarray, late: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+        """Leaves each column as after its last round that was gone through; what further ones add, (columns,)."""
+        steady = self.steady
+        assert steady is not None
+        extra = np.zeros(len(rounds))
+        left = np.flatnonzero(rounds > 0)
+        # The columns that are still gone through, apart; those that are done go along until half are.
+        # `take` keeps rows together in memory; indexing columns does not.
+        part, part_times, part_late = (one.take(left, axis=1) for one in (end, times, late))
+        done = 0
+        goes = np.ones(len(left), dtype=bool)
+        while goes.any():
+            state = part[steady.now]
+            added = state - part[steady.before]
+            each = added.mean(axis=0)
+            repeats = np.ptp(added, axis=0) <= _STEADY * each
+            stops = np.flatnonzero(goes & (repeats | (rounds[left] == done)))
+            if len(stops):
+                # All that the rest of the order depends on.
+                end[steady.now[:, None], left[stops]] = state[:, stops]
+                extra[left[stops]] = np.where(repeats[stops], (rounds[left[stops]] - done) * each[stops], 0.0)
+                goes[stops] = False
+                if goes.sum() <= len(goes) // 2:
+                    kept = np.flatnonzero(goes)
+                    part, part_times, part_late, state = (
+                        one.take(kept, axis=1) for one in (part, part_times, part_late, state)
+                    )
+                    left, goes = left[kept], goes[kept]
+            part[steady.before] = state
+            self._go(part, part_times, part_late, *steady.levels)
+            done += 1
+        return extra
+
+    def _go(self, end: np.ndarray, times: np.ndarray, late: np.ndarray, first: int, last: int) -> None:
+        """Fills in when the actions of some levels end."""
         own, *needs = self.after
-        for low, high in self.levels:
+        for low, high in self.levels[first:last]:
             here = end.take(own[low:high], axis=0)
             for need, over in zip(needs if self.pairs else needs[:1], self.over, strict=False):
                 there = end.take(need[low:high], axis=0)
@@ -196,7 +214,22 @@ class Walk:
             if self.pairs:
                 here += times.take(self.took[1, low:high], axis=0)
             end[low:high] = here
-        return end
+
+
+def _tables(durations: Durations) -> tuple[np.ndarray, np.ndarray]:
+    """Duration of each kind and stage, and of each boundary, a row each; the last of each is nothing."""
+    columns, stages = durations.forward.shape
+    times = np.zeros((4 * stages + 1, columns))
+    for kind, each in (
+        (Kind.F, durations.forward),
+        (Kind.B, durations.backward),
+        (Kind.I, durations.backward - durations.weight),
+        (Kind.W, durations.weight),
+    ):
+        times[int(kind) * stages : (int(kind) + 1) * stages] = each.T
+    late = np.zeros((stages, columns))
+    late[:-1] = durations.transfer.T
+    return times, late
 
 
 @lru_cache(maxsize=512)
@@ -266,7 +299,10 @@ def _steady(
     moved = table[order.kind[then], order.stage[then], np.where(inside, later, 0)]
     if not inside.all() or (moved < 0).any() or set(moved.tolist()) != set(now.tolist()):
         return None
-    return Steady(now=place[moved], before=place[then], microbatches=each)
+    rounds = (int(level[earlier]), int(level[entering]))
+    used = np.unique(level)  # levels that have actions: those of a walk
+    first, last = np.searchsorted(used, rounds).tolist()
+    return Steady(now=place[moved], before=place[then], levels=(first, last), microbatches=each)
 
 
 def _state(level: np.ndarray, reached: int, previous: np.ndarray, before: np.ndarray) -> np.ndarray:

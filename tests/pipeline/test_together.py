@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parakit as pk
-from parakit.pipeline.together import Durations, last_ends, walk
+from parakit.pipeline.together import Durations, _fewer, last_ends
 
 SIZES = [
     *(("gpipe", p, m, 1) for p, m in [(1, 3), (2, 1), (4, 8), (3, 40)]),
@@ -63,14 +63,7 @@ def test_ends_are_those_of_a_simulation(name, devices, microbatches, chunks, kin
 )
 def test_a_long_order_is_known_from_a_short_one(name, devices, microbatches, chunks):
     """Else the test above would not have met what it is about."""
-    if name in ("gpipe", "looped-bfs"):
-        return
-    durations = drawn(devices * chunks, "alike")
-    few = 6 * devices
-    order = walk(name, devices, few, chunks)
-    assert order.steady is not None
-    _, known = order.ends_with_more(durations, np.full(4, microbatches - few))
-    assert known.any()
+    assert _fewer(name, devices, microbatches, chunks) < microbatches / 2
 
 
 def test_columns_may_have_different_numbers_of_microbatches():
