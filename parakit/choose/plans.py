@@ -77,7 +77,7 @@ def _split_fault(model: Model, corner: Plan, limits: Limits) -> str | None:
             return f"batch {limits.batch} does not split over dp={corner.dp}"
         tried = ", ".join(map(str, limits.microbatch))
         return f"batch {limits.batch} does not split over dp={corner.dp} and microbatches of {tried}"
-    one = Plan(tp=corner.tp, sequence=corner.sequence)
+    one = Plan(dp=corner.dp, tp=corner.tp, sequence=corner.sequence)
     faults = one.problems(model)
     return faults[0] if faults else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum  # sum adds otherwise from Python 3.12 on, and notebooks are compared
 
 from parakit.cluster import Cluster
 from parakit.model import Model
@@ -40,17 +41,17 @@ class StepTime:
     @property
     def total(self) -> float:
         """Seconds of the whole step."""
-        return sum(self.parts.values())
+        return fsum(self.parts.values())
 
     @property
     def hidden(self) -> float:
         """Seconds of communication that runs beside computation; in no part of `total`."""
-        return sum(self.hidden_parts.values())
+        return fsum(self.hidden_parts.values())
 
     @property
     def communication(self) -> float:
         """Seconds of communication that nothing hides."""
-        return sum(self.parts[name] for name in COMMUNICATION)
+        return fsum(self.parts[name] for name in COMMUNICATION)
 
     @property
     def tokens(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 
 from parakit.checks import is_real, shown, whole
 from parakit.links import Link
@@ -37,7 +38,7 @@ class Streams:
     @property
     def added(self) -> float:
         """Seconds if nothing overlapped: all segments one after the other."""
-        return sum(one.end - one.start for one in self.segments)
+        return fsum(one.end - one.start for one in self.segments)
 
     @property
     def hidden(self) -> float:
@@ -47,7 +48,7 @@ class Streams:
     @property
     def exposed(self) -> float:
         """Seconds of exchange that nothing hides."""
-        sent = sum(one.end - one.start for one in self.segments if one.stream == EXCHANGING)
+        sent = fsum(one.end - one.start for one in self.segments if one.stream == EXCHANGING)
         return max(sent - self.hidden, 0.0)
 
 

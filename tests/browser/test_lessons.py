@@ -177,6 +177,30 @@ def test_lesson_03_runs_and_a_problem_dims_the_picture(browser, front_end, tmp_p
         assert front.errors == []
 
 
+def test_lesson_04_runs_and_its_explorers_answer_the_keyboard(browser, front_end, tmp_path):
+    copy_lessons(tmp_path)
+    with opened(front_end, browser, tmp_path, "04-measure-and-choose.ipynb") as front:
+        front.run_all()
+        front.show_code_cell("pk.explore.overlap()")
+        wait_for_text(front, "The pass takes 213 ms: of 100 ms of sending 88% is hidden")
+        screenshot(front, "04-overlap")
+        focus_slider(front, "bytes sent (MB)")
+        front.page.keyboard.press("ArrowRight")
+        wait_for_text(front, "The pass takes 225 ms: of 200 ms of sending 87% is hidden")
+        front.page.keyboard.press("ArrowRight")
+        wait_for_text(front, "There is more to send than computing can hide")
+        front.show_code_cell("pk.explore.choose(")
+        wait_for_text(front, "plans are excluded. The second takes")
+        screenshot(front, "04-choose")
+        focus_slider(front, "batch")
+        front.page.keyboard.press("ArrowRight")
+        front.page.wait_for_function(
+            """() => [...document.querySelectorAll('.widget-html svg.parakit, .jupyter-widgets svg.parakit')].some(
+                svg => svg.textContent.includes('batch 128 × 4,096 tokens'))""",
+        )
+        assert front.errors == []
+
+
 def test_the_dark_theme_of_jupyterlab_reaches_the_picture(browser, tmp_path):
     copy_lessons(tmp_path)
     with opened("lab", browser, tmp_path, "02-pipeline-bubbles.ipynb", theme="dark") as front:

@@ -214,6 +214,13 @@ def test_ten_million_devices_are_answered_at_once():
     assert time.perf_counter() - began < 5  # a second is promised; a busy machine gets five
 
 
+def test_degrees_beyond_what_a_plan_may_have_are_excluded_not_raised():
+    huge = pk.Cluster.preset("a100-80gb", devices=10**7)
+    choice = pk.choose(GPT2, huge, batch=10**7, schedule="1f1b", tp=(1, 2, 4), zero=1, recompute="none")
+    assert all(plan.dp <= 1_000_000 for plan in choice.plans)
+    assert any("it must be a whole number from 1 to 1,000,000" in reason for _, reason in choice.excluded)
+
+
 def test_progress_ends_with_all_plans():
     seen = []
     choice = pk.choose(GPT2, A100, batch=32, progress=lambda done, of: seen.append((done, of)), **FEW)
