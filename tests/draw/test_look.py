@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+from parakit.draw.choice import ROLES
 from parakit.draw.look import FILLS, INKS, PAPER, Theme, text_width
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
@@ -59,6 +60,16 @@ def test_fills_differ_in_every_sight(roles, sight):
     for one, other in itertools.combinations(roles, 2):
         distance = np.linalg.norm(lab(FILLS[one], sight) - lab(FILLS[other], sight))
         assert distance > 20, (one, other)
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("theme", Theme)
+def test_parts_of_a_step_differ_in_every_sight(theme, sight):
+    """But for waiting, which is hatched."""
+    fills = {**FILLS, **PAPER[theme]}
+    parts = {name: fills[role] for name, role in ROLES.items() if name != "waiting"}
+    for (one, colour), (other, another) in itertools.combinations(parts.items(), 2):
+        assert np.linalg.norm(lab(colour, sight) - lab(another, sight)) > 20, (one, other)
 
 
 def test_kinds_differ_in_grey_too():
