@@ -236,11 +236,11 @@ def _tables(durations: Durations) -> tuple[np.ndarray, np.ndarray]:
 def walk(name: str, devices: int, microbatches: int, chunks: int) -> Walk:
     """Of a named schedule; the arguments must be ones that it works with."""
     order = schedule(name, devices=devices, microbatches=microbatches, chunks=chunks)
-    return walk_of(order, _round(name, devices, microbatches))
+    return walk_of(order, _round(name, devices, microbatches), halves=name == "dualpipe")
 
 
-def walk_of(order: Schedule, each: int) -> Walk:
-    """Of a legal order that repeats itself after `each` microbatches."""
+def walk_of(order: Schedule, each: int, *, halves: bool = False) -> Walk:
+    """Of a legal order that repeats itself after `each` microbatches; `halves`: half of them from either end."""
     before, device = needs_of(order).before, order.device
     ones = np.ones(order.actions)
     level = np.rint(run(order, before, duration=ones, delay=np.zeros(order.actions)).end).astype(np.int64)
@@ -277,16 +277,22 @@ def walk_of(order: Schedule, each: int) -> Walk:
         over=np.stack([over[sorted_], np.where(paired >= 0, over[paired], -1)]),
         last=place[order.first[1:] - 1],
         pairs=bool(len(order.pairs)),
-        steady=_steady(order, each, level, previous, before, place),
+        steady=_steady(order, each, halves, level, previous, before, place),
     )
 
 
 def _steady(
-    order: Schedule, each: int, level: np.ndarray, previous: np.ndarray, before: np.ndarray, place: np.ndarray
+    order: Schedule,
+    each: int,
+    halves: bool,
+    level: np.ndarray,
+    previous: np.ndarray,
+    before: np.ndarray,
+    place: np.ndarray,
 ) -> Steady | None:
     """The state right before the last microbatch enters, if the order has come round to it once before."""
-    ends = order.microbatches // 2 if each == 2 else order.microbatches  # dualpipe's first half enters here
-    shift = 1 if each == 2 else each
+    # Of two halves, each numbered by itself, the first enters at stage 0.
+    ends, shift = (order.microbatches // 2, each // 2) if halves else (order.microbatches, each)
     table = np.full((4, order.stages, order.microbatches), -1, dtype=np.int64)
     table[order.kind, order.stage, order.microbatch] = np.arange(order.actions)
     if ends <= 2 * shift:

@@ -14,6 +14,15 @@ SIZES = [
         ("interleaved-1f1b", p, m, v)
         for p, m, v in [(2, 4, 2), (4, 8, 3), (4, 200, 2), (3, 150, 3), (4, 10, 2)]
     ),
+    *(
+        (name, 2, m, v)
+        for name in ("interleaved-1f1b", "interleaved-zb")
+        for m in (100, 128)
+        for v in (1, 2, 3)
+    ),
+    *(("interleaved-1f1b", p, m, 1) for p, m in [(1, 100), (3, 120), (4, 100)]),
+    *((name, 2, 100, 1) for name in ("1f1b", "zb-h1", "zb-h2", "dualpipe")),
+    *((name, 2, 100, 2) for name in ("zbv", "dualpipev")),
     *(("interleaved-zb", p, m, v) for p, m, v in [(2, 4, 2), (4, 200, 2), (3, 150, 3)]),
     *((name, p, m, 1) for name in ("zb-h1", "zb-h2") for p, m in [(2, 5), (4, 8), (4, 200), (5, 120)]),
     *(("zbv", p, m, 2) for p, m in [(2, 3), (3, 4), (4, 200)]),
@@ -63,7 +72,8 @@ def test_ends_are_those_of_a_simulation(name, devices, microbatches, chunks, kin
 )
 def test_a_long_order_is_known_from_a_short_one(name, devices, microbatches, chunks):
     """Else the test above would not have met what it is about."""
-    assert _fewer(name, devices, microbatches, chunks) < microbatches / 2
+    if name not in ("gpipe", "looped-bfs") and devices > 1:
+        assert _fewer(name, devices, microbatches, chunks) < microbatches / 2
 
 
 def test_columns_may_have_different_numbers_of_microbatches():
