@@ -246,3 +246,15 @@ def test_the_table_and_the_sentence_say_the_parts():
     assert str(step).startswith("A step takes ")
     assert step.tokens_per_second == pytest.approx(8 * 2 * 2048 / step.total)
     assert np.isclose(step.mfu, step.flops_per_second / 989e12)
+
+
+def test_one_microbatch_over_two_stages_pays_for_both_transfers():
+    model = pk.Model(layers=2, hidden=1024, heads=8)
+    link = pk.Link(latency=0.001, bandwidth=1e9)
+    cluster = replace(pk.Cluster.preset("a100-80gb"), inside=link, between=link)
+    step = pk.step_time(model, pk.Plan(pp=2, batch=1), cluster)
+    once = link.seconds(2048 * 1024 * 2)  # an activation there, its gradient back
+    assert step.rank == 0
+    assert step.parts["pipeline"] == pytest.approx(2 * once, rel=1e-9)
+    many = pk.step_time(model, pk.Plan(pp=2, batch=64), cluster)
+    assert many.parts["pipeline"] < 64 * 2 * once  # others compute meanwhile
