@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from parakit.choose.limits import Limits
@@ -205,6 +205,3 @@ def _choices(
                             attention=attention,
                             precision=precision,
                         )
-
-
-Progress = Callable[[int, int], None]  # plans judged, plans in all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -77,6 +77,12 @@ class Choice:
         """Of a step of each plan that fits, the fastest first, float64 (ranked,)."""
         seconds: np.ndarray = self._total[self._order]
         return seconds
+
+    @property
+    def excluded_peak(self) -> np.ndarray:
+        """Bytes on the fullest device of the first of `excluded`: those that do not fit, float64."""
+        peak: np.ndarray = self.peak[self._over]
+        return peak
 
     @property
     def judged(self) -> int:
@@ -265,7 +271,3 @@ class Choice:
         from parakit.choose.scaling import scaling  # it searches again
 
         return scaling(self, times)
-
-    def with_devices(self, devices: int) -> Cluster:
-        """The same machine with another number of devices."""
-        return replace(self.cluster, devices=devices)

@@ -138,7 +138,7 @@ def _best(choice: Choice, base: StepTime, devices: int, batch: int) -> StepTime 
         chunks=None if plan.chunks is None else (plan.chunks,),
     )
     try:
-        found = choose_within(choice.model, choice.with_devices(devices), limits)
+        found = choose_within(choice.model, replace(choice.cluster, devices=devices), limits)
     except PlanError:
         return None
     return found.ranked[0].step if len(found.fits) else None

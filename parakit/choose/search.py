@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from parakit.choose.limits import Limits
-from parakit.choose.plans import Progress, every_plan
+from parakit.choose.plans import every_plan
 from parakit.choose.result import Choice
 from parakit.cluster import Cluster
 from parakit.memory import memory_many
@@ -16,6 +16,8 @@ from parakit.model import Model
 from parakit.plan import Plan, PlanError
 from parakit.steptime import step_times
 from parakit.steptime.compute import check
+
+Progress = Callable[[int, int], None]  # plans judged so far, plans in all
 
 _AT_ONCE = 20_000  # plans between two reports of progress
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from parakit.checks import whole
-from parakit.choose import Choice, plan_words
+from parakit.choose import Choice, Excluded, Ranked, plan_words
 from parakit.draw.frame import LEFT, TOP, WIDTH, legend
 from parakit.draw.look import size_that_fits
 from parakit.draw.picture import Picture
@@ -46,6 +47,7 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
     """
     top, excluded = whole("top", top, most=_MOST_ROWS), whole("excluded", excluded, least=0, most=_MOST_ROWS)
     ranked, out = found.ranked[:top], found.excluded[:excluded]
+    headline, over = _headline(found, ranked), found.excluded_peak[:excluded].tolist()
     longest = max((step.total for _, step, _ in ranked), default=1.0)
     usable = found.cluster.usable
     shows = 1.25 * usable
@@ -53,8 +55,8 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
         Text(
             x=_X,
             y=24,
-            text=_headline(found),
-            size=size_that_fits(_headline(found), 18, _END - _X, bold=True),
+            text=headline,
+            size=size_that_fits(headline, 18, _END - _X, bold=True),
             bold=True,
         ),
         Text(
@@ -98,7 +100,7 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
         parts.append(Text(x=_END, y=y + 36, text=with_unit(held), size=15, anchor="end"))
         y += _STEP
     small = min((size_that_fits(reason, 14, _TIMES - _X - 16) for _, reason in out), default=14.0)
-    for plan, reason in out:
+    for at, (plan, reason) in enumerate(out):
         words = f"excluded: {plan_words(plan)}"
         parts.append(
             Text(x=_X, y=y + 13, text=words, size=size_that_fits(words, 14, _HELD - _X - 20), role="muted")
@@ -117,11 +119,9 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
         )
         parts.append(Box(x=_X + 4, y=y + 21, width=_TIMES - _X - 8, height=_BAR - 4, role="paper"))
         parts.append(Text(x=_X + 9, y=y + 35, text=reason, size=small))
-        if reason.startswith("peak"):
-            at = found.plans.index(plan)
-            held = float(found.peak[at])
-            parts.append(_held(held, y, shows, "muted"))
-            parts.append(Text(x=_END, y=y + 36, text=with_unit(held), size=15, anchor="end", bold=True))
+        if at < len(over):
+            parts.append(_held(over[at], y, shows, "muted"))
+            parts.append(Text(x=_END, y=y + 36, text=with_unit(over[at]), size=15, anchor="end", bold=True))
         y += _STEP
     line = _HELD + usable / shows * (_HELD_END - _HELD)
     for role, width, dash in (("paper", 6.5, None), ("accent", 2.5, (7.0, 4.0))):
@@ -139,8 +139,8 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
         width=WIDTH,
         height=height,
         used=y + 84,
-        headline=_headline(found),
-        alt=_alt(found, top, excluded),
+        headline=headline,
+        alt=_alt(headline, ranked, out),
         parts=tuple(parts),
     )
     return Picture(scene)
@@ -156,10 +156,10 @@ def _moved(parts: list[Box | Text | Line]) -> list[Box | Text | Line]:
     return [part if isinstance(part, Line) else replace(part, x=part.x - LEFT + _X) for part in parts]
 
 
-def _headline(found: Choice) -> str:
-    if not len(found.fits):
+def _headline(found: Choice, ranked: Sequence[Ranked]) -> str:
+    if not ranked:
         return f"None of {count(found.judged, 'plan')} fits"
-    best = found.ranked[0]
+    best = ranked[0]
     return (
         f"Fastest of {found.judged:,} plans: {plan_words(best.plan)}, {seconds_text(best.step.total)} a step"
     )
@@ -174,10 +174,10 @@ def _subtitle(found: Choice) -> str:
     )
 
 
-def _alt(found: Choice, top: int, excluded: int) -> str:
+def _alt(headline: str, ranked: Sequence[Ranked], out: Sequence[Excluded]) -> str:
     rows = [
         f"{place}. {plan_words(plan)}: {seconds_text(step.total)}, {with_unit(float(report.peak.max()))}"
-        for place, (plan, step, report) in enumerate(found.ranked[:top], start=1)
+        for place, (plan, step, report) in enumerate(ranked, start=1)
     ]
-    rows += [f"excluded: {plan_words(plan)}: {reason}" for plan, reason in found.excluded[:excluded]]
-    return f"{_headline(found)}; " + "; ".join(rows)
+    rows += [f"excluded: {plan_words(plan)}: {reason}" for plan, reason in out]
+    return f"{headline}; " + "; ".join(rows)

@@ -6,12 +6,12 @@ from itertools import pairwise
 from math import ceil, floor, log10
 
 from parakit.draw.frame import WIDTH, heading, legend
+from parakit.draw.log_axes import BOTTOM, LogAxes
 from parakit.draw.picture import Picture
 from parakit.draw.scene import Box, Line, Scene, Text
 from parakit.steptime.links import LinkCurve
 from parakit.units import bytes_text, percent, seconds_text
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 110.0, 930.0, 66.0, 400.0
 _ROLES = {"inside": "line-1", "between": "line-2"}
 _WORDS = {"inside": "link inside a node", "between": "link between nodes"}
 _DOT = 12.0
@@ -23,38 +23,31 @@ def link_curves(curves: tuple[LinkCurve, ...]) -> Picture:
     Args:
         curves: as from `pk.link_curves`.
     """
-    low = floor(min(log10(one.rate[0]) for one in curves))
-    high = ceil(max(log10(one.rate[-1]) for one in curves))
     down = log10(min(float(one.seconds.min()) for one in curves))
     up = log10(max(float(one.seconds.max()) for one in curves))
     margin = max(0.06 * (up - down), 0.08)
-    down, up = down - margin, up + margin
-
-    def x(rate: float) -> float:
-        return _LEFT + (log10(rate) - low) / (high - low) * (_RIGHT - _LEFT)
-
-    def y(took: float) -> float:
-        return _BOTTOM - (log10(took) - down) / (up - down) * (_BOTTOM - _TOP)
-
+    axes = LogAxes(
+        low=floor(min(log10(one.rate[0]) for one in curves)),
+        high=ceil(max(log10(one.rate[-1]) for one in curves)),
+        down=down - margin,
+        up=up + margin,
+    )
     headline = _headline(curves)
     parts: list[Box | Line | Text] = [
         *heading(
             headline,
             "a step's time over the rate of each link, all else as it is; both axes in powers of ten",
-        )
+        ),
+        *axes.grid(
+            [10.0**power for power in range(int(axes.low), int(axes.high) + 1)],
+            lambda rate: f"{bytes_text(rate)}/s",
+            _ticks(axes.down, axes.up),
+        ),
     ]
-    for power in range(low, high + 1):
-        at = x(10.0**power)
-        parts.append(Line(x1=at, y1=_TOP, x2=at, y2=_BOTTOM, role="idle"))
-        said = f"{bytes_text(10.0**power)}/s"
-        parts.append(Text(x=at, y=_BOTTOM + 20, text=said, size=14, anchor="middle"))
-    for took in _ticks(down, up):
-        at = y(took)
-        parts.append(Line(x1=_LEFT, y1=at, x2=_RIGHT, y2=at, role="idle"))
-        parts.append(Text(x=_LEFT - 10, y=at + 5, text=seconds_text(took), size=14, anchor="end"))
     for one in curves:
         points = [
-            (x(rate), y(took)) for rate, took in zip(one.rate.tolist(), one.seconds.tolist(), strict=True)
+            (axes.x(rate), axes.y(took))
+            for rate, took in zip(one.rate.tolist(), one.seconds.tolist(), strict=True)
         ]
         dash = None if one.link == "inside" else (9.0, 5.0)
         for (x1, y1), (x2, y2) in pairwise(points):
@@ -63,8 +56,8 @@ def link_curves(curves: tuple[LinkCurve, ...]) -> Picture:
         tooltip = f"{_WORDS[one.link]} now: {bytes_text(one.now)}/s, {seconds_text(one.now_seconds)} a step"
         parts.append(
             Box(
-                x=x(one.now) - _DOT / 2,
-                y=y(one.now_seconds) - _DOT / 2,
+                x=axes.x(one.now) - _DOT / 2,
+                y=axes.y(one.now_seconds) - _DOT / 2,
                 width=_DOT,
                 height=_DOT,
                 role=_ROLES[one.link],
@@ -76,11 +69,11 @@ def link_curves(curves: tuple[LinkCurve, ...]) -> Picture:
     entries = [
         (_ROLES[one.link], f"{_WORDS[one.link]}{' (dashed)' * (one.link == 'between')}") for one in curves
     ]
-    parts += legend([*entries, ("", "squares: as it is now")], _BOTTOM + 36)
+    parts += legend([*entries, ("", "squares: as it is now")], BOTTOM + 36)
     scene = Scene(
         width=WIDTH,
-        height=_BOTTOM + 64,
-        used=_BOTTOM + 64,
+        height=BOTTOM + 64,
+        used=BOTTOM + 64,
         headline=headline,
         alt=f"{headline}; " + "; ".join(_facts(one) for one in curves),
         parts=tuple(parts),

@@ -7,7 +7,8 @@ import pytest
 from draw.drawn import svg_texts
 
 import parakit as pk
-from parakit.draw.link import _BOTTOM, _DOT, _LEFT, _RIGHT, _TOP
+from parakit.draw.link import _DOT
+from parakit.draw.log_axes import BOTTOM, LEFT, RIGHT, TOP
 from parakit.draw.scene import Box, Line
 
 RUNS = pk.measure.read(
@@ -21,8 +22,8 @@ def test_marks_stand_where_runs_were_measured():
     assert len(boxes) == len(RUNS.bytes)
     # From 1 MB to 1 GB and from 100 µs to 10 ms: three and two powers of ten.
     for box, sent, seconds in zip(boxes, RUNS.sent, RUNS.seconds, strict=True):
-        assert box.x + _DOT / 2 == pytest.approx(_LEFT + (log10(sent) - 6) / 3 * (_RIGHT - _LEFT))
-        assert box.y + _DOT / 2 == pytest.approx(_BOTTOM - (log10(seconds) + 4) / 2 * (_BOTTOM - _TOP))
+        assert box.x + _DOT / 2 == pytest.approx(LEFT + (log10(sent) - 6) / 3 * (RIGHT - LEFT))
+        assert box.y + _DOT / 2 == pytest.approx(BOTTOM - (log10(seconds) + 4) / 2 * (BOTTOM - TOP))
 
 
 def test_the_line_goes_through_what_the_fit_says():
@@ -31,8 +32,8 @@ def test_the_line_goes_through_what_the_fit_says():
         part for part in pk.draw.link(RUNS).scene.parts if isinstance(part, Line) and part.role == "accent"
     ]
     end = fitted.seconds(30, RUNS.sent.max())
-    assert lines[-1].y2 == pytest.approx(_BOTTOM - (log10(end) + 4) / 2 * (_BOTTOM - _TOP))
-    assert lines[-1].x2 == pytest.approx(_LEFT + (log10(RUNS.sent.max()) - 6) / 3 * (_RIGHT - _LEFT))
+    assert lines[-1].y2 == pytest.approx(BOTTOM - (log10(end) + 4) / 2 * (BOTTOM - TOP))
+    assert lines[-1].x2 == pytest.approx(LEFT + (log10(RUNS.sent.max()) - 6) / 3 * (RIGHT - LEFT))
 
 
 def test_words():

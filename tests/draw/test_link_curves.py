@@ -7,7 +7,8 @@ import pytest
 from draw.drawn import svg_texts
 
 import parakit as pk
-from parakit.draw.link_curves import _DOT, _LEFT, _RIGHT
+from parakit.draw.link_curves import _DOT
+from parakit.draw.log_axes import LEFT, RIGHT
 from parakit.draw.scene import Box, Line
 
 MODEL, CLUSTER = pk.Model.preset("llama-2-7b"), pk.Cluster.preset("a100-80gb", devices=16)
@@ -44,5 +45,5 @@ def test_marks_stand_at_the_rates_of_the_cluster():
     assert len(lines) == len(CURVES[0].rate) - 1
     for role, link in (("line-1", CLUSTER.inside), ("line-2", CLUSTER.between)):
         # From 10 MB/s to 10 TB/s: six powers of ten.
-        at = _LEFT + (log10(link.rate) - 7) / 6 * (_RIGHT - _LEFT)
+        at = LEFT + (log10(link.rate) - 7) / 6 * (RIGHT - LEFT)
         assert marks[role].x + _DOT / 2 == pytest.approx(at)

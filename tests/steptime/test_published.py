@@ -1,13 +1,7 @@
 """Step times against measured ones, with one set of figures."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.fit_step_time import korthikanti, narayanan
 
 from parakit import machines
