@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from parakit.checks import whole
 from parakit.choose import Choice, Excluded, Ranked, plan_words
-from parakit.draw.frame import LEFT, TOP, WIDTH, legend
+from parakit.draw.frame import LEFT, TOP, WIDTH, cut, legend
 from parakit.draw.look import size_that_fits
 from parakit.draw.picture import Picture
 from parakit.draw.scene import Box, Cells, Line, Scene, Text
@@ -96,7 +96,7 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
             x += width
         parts.append(Text(x=_TIMES + 10, y=y + 36, text=seconds_text(step.total), size=16, bold=place == 1))
         held = float(report.peak.max())
-        parts.append(_held(held, y, shows, "activations"))
+        parts += _held(held, y, shows, "activations")
         parts.append(Text(x=_END, y=y + 36, text=with_unit(held), size=15, anchor="end"))
         y += _STEP
     small = min((size_that_fits(reason, 14, _TIMES - _X - 16) for _, reason in out), default=14.0)
@@ -120,7 +120,7 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
         parts.append(Box(x=_X + 4, y=y + 21, width=_TIMES - _X - 8, height=_BAR - 4, role="paper"))
         parts.append(Text(x=_X + 9, y=y + 35, text=reason, size=small))
         if at < len(over):
-            parts.append(_held(over[at], y, shows, "muted"))
+            parts += _held(over[at], y, shows, "muted")
             parts.append(Text(x=_END, y=y + 36, text=with_unit(over[at]), size=15, anchor="end", bold=True))
         y += _STEP
     line = _HELD + usable / shows * (_HELD_END - _HELD)
@@ -146,9 +146,12 @@ def choice(found: Choice, *, top: int = 6, excluded: int = 2) -> Picture:
     return Picture(scene)
 
 
-def _held(held: float, y: float, shows: float, role: str) -> Box:
+def _held(held: float, y: float, shows: float, role: str) -> list[Box | Line]:
+    """A memory bar; one that goes on beyond the axis is cut, with a mark."""
     width = min(held / shows, 1.0) * (_HELD_END - _HELD)
-    return Box(x=_HELD, y=y + 19, width=width, height=_BAR, role=role, tooltip=with_unit(held))
+    top = y + 19
+    bar = Box(x=_HELD, y=top, width=width, height=_BAR, role=role, tooltip=with_unit(held))
+    return [bar, *(cut(_HELD_END, top, _BAR) if held > shows else [])]
 
 
 def _moved(parts: list[Box | Text | Line]) -> list[Box | Text | Line]:

@@ -41,6 +41,14 @@ def row_names(names: list[str], step: float, height: float, top: float = TOP) ->
     ]
 
 
+def cut(end: float, top: float, height: float) -> list[Line]:
+    """Two slanted strokes of paper: a bar that goes on past the axis, whose end is at `end`."""
+    return [
+        Line(x1=end - x - 6, y1=top + height, x2=end - x + 6, y2=top, role="paper", width=4)
+        for x in (12.0, 24.0)
+    ]
+
+
 def legend(entries: list[tuple[str, str]], y: float) -> list[Box | Text | Line]:
     """Swatches with their words, left to right; role "" gives a word alone, "line …" an outline."""
     parts: list[Box | Text | Line] = []

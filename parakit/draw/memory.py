@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parakit.capacity import Capacity, HasMemory
-from parakit.draw.frame import LEFT, TOP, WIDTH, heading, legend, pitch, row_names
+from parakit.draw.frame import LEFT, TOP, WIDTH, cut, heading, legend, pitch, row_names
 from parakit.draw.look import text_width
 from parakit.draw.picture import Picture
 from parakit.draw.scene import Box, Cells, Line, Scene, Text
@@ -80,7 +80,7 @@ def memory_bars(
             )
         end = LEFT + peak * scale
         if peak > shows:
-            parts += _cut(top, height)
+            parts += cut(_END, top, height)
         elif report.left_out and step >= 25:
             parts += _left_out(report, end, top, height, line, scale)
     if device is not None:
@@ -184,14 +184,6 @@ def _bars(
         label_x=((label_left + label_right) / 2).ravel(),
         label_room=(label_right - label_left).ravel(),
     )
-
-
-def _cut(top: float, height: float) -> list[Line]:
-    """Two slanted strokes of paper: the bar goes on past the axis."""
-    return [
-        Line(x1=_END - x - 6, y1=top + height, x2=_END - x + 6, y2=top, role="paper", width=4)
-        for x in (12.0, 24.0)
-    ]
 
 
 def _left_out(

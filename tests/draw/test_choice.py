@@ -62,6 +62,9 @@ def test_nothing_fits_is_a_picture_too():
     found = pk.choose(pk.Model.preset("llama-3-70b"), pk.Cluster.preset("a100-40gb"), batch=8)
     picture = pk.draw.choice(found)
     assert svg_texts(picture.svg)[0] == f"None of {found.judged:,} plans fits"
+    # Bars far over the line are cut, and each is marked so.
+    cuts = [part for part in picture.scene.parts if isinstance(part, Line) and part.width == 4]
+    assert len(cuts) == 2 * 2
 
 
 def test_more_rows_than_can_be_read_are_refused():
